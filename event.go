@@ -1,0 +1,162 @@
+package onceward
+
+import "time"
+
+// Verdict is what intake found about one delivered event.
+type Verdict uint8
+
+// The verdicts. The numbers are stored.
+const (
+	Accepted      Verdict = 1 // new, recorded, its operations will run
+	Duplicate     Verdict = 2 // known, same content
+	Conflicting   Verdict = 3 // known, other content
+	QuarantinedBy Verdict = 4 // authentic, but held for a person
+	Ignored       Verdict = 5 // authentic, recorded, no operation wants it
+)
+
+var verdictNames = [...]string{"", "accepted", "duplicate", "conflict", "quarantined", "ignored"}
+
+func (v Verdict) String() string { return verdictNames[v] }
+
+// Event is the logical signal that deliveries are copies of.
+type Event struct {
+	ID         EventID
+	Key        Digest
+	Tenant     string
+	Source     string // stable id of the source
+	Env        string
+	Mode       string
+	Account    string
+	EventID    string // the sender's id; empty when the source hides ids
+	Type       string
+	Version    string
+	Verdict    Verdict // Accepted, QuarantinedBy or Ignored
+	Reason     string  // why it was quarantined
+	Content    [32]byte
+	OccurredAt time.Time // zero when the sender does not say
+	LastSeen   time.Time
+	Deliveries int // all of them, the first included
+	Conflicts  int
+	Item, Of   int // place in a batch body, from 1; 0 of 0 otherwise
+	Operations []Operation
+}
+
+// Received is when the first delivery was recorded.
+func (e Event) Received() time.Time { return e.ID.Time() }
+
+// Delivery is one or more arrivals of an event with one verdict. Copies that
+// were committed together are one record with a count.
+type Delivery struct {
+	At      time.Time
+	Verdict Verdict
+	Count   int
+	Secret  string // label of the secret that verified it
+	Remote  string // address it came from
+}
+
+// Attempt is one leased run of an operation that has ended.
+type Attempt struct {
+	Operation OperationID
+	Number    int
+	Fence     int64
+	Started   time.Time
+	Ended     time.Time
+	Outcome   string // completed, not_applied, refused, ambiguous, lost
+	Status    int    // answered HTTP status; 0 without an answer
+	State     State  // where it left the operation
+	Reason    string
+}
+
+// Payload is what a delivery carried, byte for byte, and the headers kept of it.
+type Payload struct {
+	Header []byte // header lines "Name: value\n", names canonical, in order of name
+	Body   []byte
+}
+
+// Evidence is a delivery that contradicts its event.
+type Evidence struct {
+	ID      int64
+	Event   EventID
+	At      time.Time
+	Count   int
+	Content [32]byte
+	Payload Payload
+}
+
+// Audit is one change that a person, or the janitor, made.
+type Audit struct {
+	ID        int64
+	At        time.Time
+	Actor     string
+	Action    string
+	Target    string // id of the event or operation, or name of the destination
+	From, To  string
+	Fence     int64
+	Reason    string
+	Evidence  string
+	Operation OperationID
+}
+
+// Planned is an operation that an event will cause.
+type Planned struct {
+	Name   string
+	Effect Effect
+	// Owner and Lease are set when a local worker is waiting for it: the
+	// operation is then born leased, in the same write. Intend also opens its
+	// intent.
+	Owner  string
+	Lease  time.Duration
+	Intend bool
+}
+
+// Arrival is one event inside a delivery.
+type Arrival struct {
+	Key     Key
+	Digest  Digest
+	Aliases []Digest // digests under older peppers
+	// Body is the digest of the signed body, for senders whose event id is not
+	// signed; zero otherwise. A body known under another id is quarantined.
+	Body       Digest
+	Type       string
+	Version    string
+	OccurredAt time.Time
+	Content    [32]byte // SHA-256 of Raw
+	Raw        []byte   // the event's exact bytes: the body, or the item in it
+	Item, Of   int
+	HideID     bool
+	Verdict    Verdict // Accepted, Ignored or QuarantinedBy
+	Reason     string
+	Operations []Planned
+}
+
+// Admission is one delivery on its way in. All of it is recorded, or nothing.
+type Admission struct {
+	At       time.Time
+	Header   []byte // kept headers, as in [Payload]
+	Secret   string
+	Remote   string
+	Payloads time.Duration // how long payloads are kept
+	Keys     time.Duration // how long the key is remembered
+	Arrivals []Arrival
+}
+
+// Admitted is what became of one arrival.
+type Admitted struct {
+	Event   EventID
+	Verdict Verdict
+	Reason  string
+	// Differs means that the event is known with another content hash, and
+	// that nothing was recorded: the caller must compare the two bodies and
+	// record a copy or a conflict.
+	Differs    bool
+	FirstSeen  time.Time
+	Operations []Operation
+}
+
+// Leased is an operation that a worker was given, with all it needs to run it.
+type Leased struct {
+	Operation Operation
+	Lease     Lease
+	Event     Event // without Operations
+	Payload   Payload
+}

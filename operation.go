@@ -1,0 +1,203 @@
+package onceward
+
+import (
+	"fmt"
+	"time"
+)
+
+// Effect says what the other side makes of a repeated call. It must be stated
+// for every destination; there is no default. The numbers are stored.
+type Effect uint8
+
+// The effect classes.
+const (
+	Local  Effect = 1 // same transaction as the record
+	Keyed  Effect = 2 // the other side deduplicates our key
+	Lookup Effect = 3 // the other side can be asked by our key
+	Unsafe Effect = 4 // neither
+)
+
+var effectNames = [...]string{"", "local", "keyed", "lookup", "unsafe"}
+
+func (e Effect) String() string {
+	if e >= Local && int(e) < len(effectNames) {
+		return effectNames[e]
+	}
+	return fmt.Sprintf("effect(%d)", uint8(e))
+}
+
+// ParseEffect reads an effect class's name.
+func ParseEffect(name string) (Effect, error) {
+	for e := Local; e <= Unsafe; e++ {
+		if effectNames[e] == name {
+			return e, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is not an effect class; use keyed (the other side deduplicates our key), lookup (it can be asked by our key) or unsafe (neither)", name)
+}
+
+// Operation is one effect that an event must cause: the unit of state.
+type Operation struct {
+	ID         OperationID
+	Name       string
+	Generation int // 0; rises only when a person re-executes under a new key
+	State      State
+	Effect     Effect // of the step that runs, or ran last
+	Fence      int64  // rises at every change of owner
+	Attempt    int    // attempts begun; the first is 1
+	// Budget is the attempt number at which the retry budget was last renewed
+	// by a person; attempts count from it.
+	Budget   int
+	Intent   bool      // an outside call may have happened and is not accounted for
+	Unknown  bool      // its outcome was unknown at some time; repeating needs consent
+	Disputed bool      // a late report contradicts what was decided since
+	Owner    string    // process that holds the lease; empty without one
+	DueAt    time.Time // next run, or end of the lease; zero when nothing is due
+	Result   string    // reference that the other side gave, at most [MaxResult] bytes
+	Reason   string    // why it stands where it stands, for people
+	Changed  time.Time
+}
+
+// MaxResult bounds a result reference, in bytes.
+const MaxResult = 1024
+
+// Lease is the right to work on an operation until a moment. Only its holder
+// can settle, and only while its fence is the operation's.
+type Lease struct {
+	Operation OperationID
+	Fence     int64
+	Attempt   int
+	Until     time.Time
+	Owner     string
+}
+
+// Limits bound what automation may do with one operation.
+type Limits struct {
+	Attempts int           // all attempts count, the first included; 0 means no limit
+	Lease    time.Duration // how long an owner may be silent
+}
+
+func (l Limits) spent(o Operation) bool { return l.Attempts > 0 && o.Attempt-o.Budget >= l.Attempts }
+
+// Take gives a due operation to owner: T2 from received, T14 from
+// failed_before_effect, T11 from a processing operation whose lease ended.
+// An operation that may not be taken over moves to where a person sees it
+// instead (T12, T12b) and the returned transition says so; without any
+// permitted move the error is [ErrNotDue]. intend marks that the outside call
+// may follow at once (T4 in the same write).
+func (o Operation) Take(owner string, limits Limits, intend bool, now time.Time) (Operation, string, error) {
+	if o.DueAt.IsZero() || o.DueAt.After(now) {
+		return o, "", ErrNotDue
+	}
+	var by string
+	switch o.State {
+	case Received:
+		by = "T2"
+	case FailedBeforeEffect:
+		if limits.spent(o) {
+			return o.move(DeadLettered, "attempts spent: "+o.Reason, now), "T15", nil
+		}
+		by = "T14"
+	case Processing:
+		if next, transition, moved := o.expire(limits, now); moved {
+			return next, transition, nil
+		}
+		by = "T11"
+	default:
+		return o, "", ErrNotDue
+	}
+	o.State = Processing
+	o.Fence++
+	o.Attempt++
+	o.Owner = owner
+	o.Intent = o.Intent || intend
+	o.DueAt = now.Add(limits.Lease)
+	o.Changed = now
+	return o, by, nil
+}
+
+// Expire is what the janitor does to an operation whose owner fell silent and
+// that no worker may take over: T12 or T12b. Otherwise the error is [ErrNotDue].
+func (o Operation) Expire(limits Limits, now time.Time) (Operation, string, error) {
+	if o.State != Processing || o.DueAt.IsZero() || o.DueAt.After(now) {
+		return o, "", ErrNotDue
+	}
+	next, transition, moved := o.expire(limits, now)
+	if !moved {
+		return o, "", ErrNotDue
+	}
+	return next, transition, nil
+}
+
+func (o Operation) expire(limits Limits, now time.Time) (Operation, string, bool) {
+	switch {
+	case o.Intent && o.Effect != Keyed:
+		o = o.move(UnknownOutcome, "the owner was lost while its call may have been under way", now)
+		o.Fence++
+		return o, "T12", true
+	case o.Intent && limits.spent(o):
+		o = o.move(UnknownOutcome, "attempts spent without a clear answer: "+o.Reason, now)
+		o.Fence++
+		return o, "T12", true
+	case limits.spent(o):
+		o = o.move(DeadLettered, "attempts spent; the last owner was lost before its call", now)
+		o.Fence++
+		return o, "T12b", true
+	}
+	return o, "", false
+}
+
+func (o Operation) move(to State, reason string, now time.Time) Operation {
+	o.State, o.Reason, o.Owner, o.DueAt, o.Changed = to, reason, "", time.Time{}, now
+	o.Unknown = o.Unknown || to == UnknownOutcome
+	return o
+}
+
+func (o Operation) owned(l Lease) error {
+	if o.State != Processing || o.Fence != l.Fence {
+		return ErrFenced
+	}
+	return nil
+}
+
+// Renew moves the lease's end: T3.
+func (o Operation) Renew(l Lease, d time.Duration, now time.Time) (Operation, string, error) {
+	if err := o.owned(l); err != nil {
+		return o, "", err
+	}
+	o.DueAt, o.Changed = now.Add(d), now
+	return o, "T3", nil
+}
+
+// Intend records, before the call, that it may happen: T4.
+func (o Operation) Intend(l Lease, d time.Duration, now time.Time) (Operation, string, error) {
+	if err := o.owned(l); err != nil {
+		return o, "", err
+	}
+	if o.Intent && o.Effect != Keyed {
+		return o, "", fmt.Errorf("%w: its intent is open already", ErrNotAllowed)
+	}
+	o.Intent, o.DueAt, o.Changed = true, now.Add(d), now
+	return o, "T4", nil
+}
+
+// HandBack returns an operation that was leased but not begun: the owner is
+// stopping, or has no room. Nothing happened, so the attempt does not count.
+func (o Operation) HandBack(l Lease, now time.Time) (Operation, string, error) {
+	if err := o.owned(l); err != nil {
+		return o, "", err
+	}
+	if o.Intent && o.Effect != Keyed {
+		return o, "", fmt.Errorf("%w: its intent is open", ErrNotAllowed)
+	}
+	o.Attempt--
+	o.Fence++
+	if o.Intent {
+		// An inherited intent stays open: the next owner repeats the same key.
+		o.DueAt, o.Owner, o.Changed = now, "", now
+		return o, "T11", nil
+	}
+	o = o.move(FailedBeforeEffect, "handed back before its call", now)
+	o.DueAt = now
+	return o, "T9", nil
+}

@@ -1,0 +1,125 @@
+package onceward
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Decision is what a person decides about an operation. Actor and Reason are
+// always required and land in the audit log.
+type Decision struct {
+	Actor    string
+	Reason   string
+	Evidence string // what was seen at the other side; required by Resolve
+	Consent  bool   // accepts that the effect may happen a second time
+}
+
+func (d Decision) check(evidence bool) error {
+	switch {
+	case strings.TrimSpace(d.Actor) == "":
+		return fmt.Errorf("%w: an actor is required", ErrNotAllowed)
+	case strings.TrimSpace(d.Reason) == "":
+		return fmt.Errorf("%w: a reason is required", ErrNotAllowed)
+	case evidence && strings.TrimSpace(d.Evidence) == "":
+		return fmt.Errorf("%w: evidence is required: what was seen at the other side, and where", ErrNotAllowed)
+	}
+	return nil
+}
+
+// Retry makes an operation due at once with the same key and a fresh retry
+// budget: T20 from dead_lettered, T22 from quarantined, sooner from
+// failed_before_effect, T18 and T20 from unknown_outcome. When its outcome was
+// ever unknown and the other side does not deduplicate our key, the decision
+// must carry consent.
+func (o Operation) Retry(d Decision, now time.Time) (Operation, string, error) {
+	if err := d.check(false); err != nil {
+		return o, "", err
+	}
+	if o.Unknown && !d.Consent {
+		return o, "", fmt.Errorf("%w: look at the other side first (operations resolve), or repeat with consent", ErrConsent)
+	}
+	var by string
+	switch o.State {
+	case DeadLettered:
+		by = "T20"
+	case UnknownOutcome:
+		by = "T18+T20"
+	case Quarantined:
+		by = "T22"
+	case FailedBeforeEffect:
+		o.DueAt, o.Budget, o.Changed = now, o.Attempt, now
+		return o, "T14", nil
+	default:
+		return o, "", fmt.Errorf("%w: %s; only dead_lettered, unknown_outcome, quarantined and failed_before_effect can be retried", ErrNotAllowed, o.State)
+	}
+	o = o.move(Received, "retried by "+d.Actor, now)
+	o.Fence++
+	o.Intent = false
+	o.Budget = o.Attempt
+	o.DueAt = now
+	return o, by, nil
+}
+
+// Resolve records what a person found out about an operation: completed (T16
+// from unknown_outcome, T21 from dead_lettered), or not applied (T17 from
+// unknown_outcome), which makes it due again with the same key.
+func (o Operation) Resolve(completed bool, result string, d Decision, now time.Time) (Operation, string, error) {
+	if err := d.check(true); err != nil {
+		return o, "", err
+	}
+	switch {
+	case completed && (o.State == UnknownOutcome || o.State == DeadLettered):
+		by := "T16"
+		if o.State == DeadLettered {
+			by = "T21"
+		}
+		o = o.move(Completed, "resolved by "+d.Actor, now)
+		o.Intent, o.Result = false, result
+		o.Fence++
+		return o, by, nil
+	case !completed && o.State == UnknownOutcome:
+		o = o.move(FailedBeforeEffect, "found not applied by "+d.Actor, now)
+		o.Intent, o.Unknown = false, false
+		o.Fence++
+		o.Budget = o.Attempt
+		o.DueAt = now
+		return o, "T17", nil
+	}
+	return o, "", fmt.Errorf("%w: %s; unknown_outcome can be resolved either way, dead_lettered as completed", ErrNotAllowed, o.State)
+}
+
+// Abandon gives an operation up: T18 from unknown_outcome, T15 from
+// failed_before_effect, T23 from quarantined, T24 and T23 from received.
+func (o Operation) Abandon(d Decision, now time.Time) (Operation, string, error) {
+	if err := d.check(false); err != nil {
+		return o, "", err
+	}
+	var by string
+	switch o.State {
+	case UnknownOutcome:
+		by = "T18"
+	case FailedBeforeEffect:
+		by = "T15"
+	case Quarantined:
+		by = "T23"
+	case Received:
+		by = "T24+T23"
+	default:
+		return o, "", fmt.Errorf("%w: %s; received, failed_before_effect, unknown_outcome and quarantined can be abandoned", ErrNotAllowed, o.State)
+	}
+	o = o.move(DeadLettered, "abandoned by "+d.Actor+": "+d.Reason, now)
+	o.Fence++
+	return o, by, nil
+}
+
+// Hold puts an operation that has had no effect yet aside, because its event
+// was contradicted: T24. Others are left alone (ErrNotAllowed).
+func (o Operation) Hold(reason string, now time.Time) (Operation, string, error) {
+	if o.State != Received && o.State != FailedBeforeEffect {
+		return o, "", ErrNotAllowed
+	}
+	o = o.move(Quarantined, reason, now)
+	o.Fence++
+	return o, "T24", nil
+}

@@ -1,0 +1,97 @@
+package onceward
+
+import (
+	"fmt"
+	"time"
+)
+
+type outcomeKind uint8
+
+const (
+	outcomeCompleted outcomeKind = iota + 1
+	outcomeNotApplied
+	outcomeRefused
+	outcomeAmbiguous
+)
+
+// Outcome is what an attempt ended with. Its four constructors are the only
+// ways to make one, so that a bare "error" cannot be recorded.
+type Outcome struct {
+	kind    outcomeKind
+	Result  string    // completed: the other side's reference
+	Reason  string    // otherwise: why, for people; never a body or a secret
+	RetryAt time.Time // not applied, ambiguous: the earliest next attempt
+	Status  int       // HTTP status that was answered; 0 without an answer
+	Started time.Time // when the attempt began, for its record
+}
+
+// Succeeded says that the effect happened.
+func Succeeded(result string) Outcome {
+	if len(result) > MaxResult {
+		result = result[:MaxResult]
+	}
+	return Outcome{kind: outcomeCompleted, Result: result}
+}
+
+// NotApplied says, with proof, that nothing happened and that it may be tried
+// again at retryAt.
+func NotApplied(reason string, retryAt time.Time) Outcome {
+	return Outcome{kind: outcomeNotApplied, Reason: reason, RetryAt: retryAt}
+}
+
+// Refused says that the other side gave its verdict: nothing happened, and the
+// same call would be refused again.
+func Refused(reason string) Outcome { return Outcome{kind: outcomeRefused, Reason: reason} }
+
+// Ambiguous says that the effect may or may not have happened. A keyed call is
+// repeated with the same key at retryAt; any other stops as unknown_outcome.
+func Ambiguous(reason string, retryAt time.Time) Outcome {
+	return Outcome{kind: outcomeAmbiguous, Reason: reason, RetryAt: retryAt}
+}
+
+// String is the outcome's name in attempts and metrics.
+func (o Outcome) String() string {
+	return [...]string{"none", "completed", "not_applied", "refused", "ambiguous"}[o.kind]
+}
+
+// Settle records an attempt's outcome: T7, T9 (and T15 when attempts are spent
+// or the call was refused), T10, or for a keyed ambiguous call the wait for the
+// repetition with its intent open. A report whose lease was lost is [ErrFenced],
+// except that success reported by the very attempt that went unknown is T19.
+func (o Operation) Settle(l Lease, out Outcome, limits Limits, now time.Time) (Operation, string, error) {
+	if o.State == UnknownOutcome && out.kind == outcomeCompleted && o.Attempt == l.Attempt && o.Fence == l.Fence+1 {
+		o = o.move(Completed, "the attempt that went unknown reported late", now)
+		o.Intent, o.Result = false, out.Result
+		return o, "T19", nil
+	}
+	if err := o.owned(l); err != nil {
+		return o, "", err
+	}
+	switch out.kind {
+	case outcomeCompleted:
+		o = o.move(Completed, "", now)
+		o.Intent, o.Result = false, out.Result
+		return o, "T7", nil
+	case outcomeRefused:
+		o = o.move(DeadLettered, out.Reason, now)
+		o.Intent = false
+		return o, "T15", nil
+	case outcomeNotApplied:
+		o.Intent = false
+		if limits.spent(o) {
+			return o.move(DeadLettered, "attempts spent: "+out.Reason, now), "T15", nil
+		}
+		o = o.move(FailedBeforeEffect, out.Reason, now)
+		o.DueAt = out.RetryAt
+		return o, "T9", nil
+	case outcomeAmbiguous:
+		if o.Effect == Keyed && !limits.spent(o) {
+			o.Owner, o.DueAt, o.Reason, o.Changed = "", out.RetryAt, out.Reason, now
+			return o, "T3", nil
+		}
+		o = o.move(UnknownOutcome, out.Reason, now)
+		o.Fence++
+		return o, "T10", nil
+	}
+	return o, "", fmt.Errorf("%w: an outcome must come from one of its constructors", ErrNotAllowed)
+}

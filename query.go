@@ -1,0 +1,61 @@
+package onceward
+
+import "time"
+
+// Page bounds a listing: at most Limit rows after the cursor After.
+type Page struct {
+	After string
+	Limit int
+}
+
+// EventQuery selects events; zero fields do not filter.
+type EventQuery struct {
+	Page
+	Source, Type string // Type may end in *
+	Status       string // a verdict's or a state's name: the worst state of its operations
+	Search       string // any id: ours, the sender's, a downstream key, an operation
+	Since, Until time.Time
+}
+
+// OperationQuery selects operations; zero fields do not filter.
+type OperationQuery struct {
+	Page
+	State        State
+	Name         string
+	Event        EventID
+	Since, Until time.Time
+}
+
+// History is everything recorded about one event.
+type History struct {
+	Event      Event
+	Deliveries []Delivery
+	Attempts   []Attempt
+	Conflicts  []Evidence // without payloads
+	Audits     []Audit
+}
+
+// Count is how many operations of one name stand in one state.
+type Count struct {
+	Operation string
+	State     State
+	N         int64
+}
+
+// Pause says that a destination gets no calls, by whom and why.
+type Pause struct {
+	Destination string
+	At          time.Time
+	Actor       string
+	Reason      string
+}
+
+// ClaimRequest asks for due operations of one name.
+type ClaimRequest struct {
+	Name   string
+	Owner  string
+	Effect Effect
+	Limits Limits
+	Intend bool
+	Limit  int
+}
