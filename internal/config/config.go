@@ -1,0 +1,192 @@
+// Package config reads onceward.yaml into plain values: strict decoding with
+// positions, ${VARIABLES} and file: references, defaults, rules. It owns the
+// file's format and nothing else; it imports nothing of ours, so what depends
+// on the senders' contracts is asked through [Config.Check].
+//
+// The struct tags below are the only description of the format: the decoder,
+// the JSON Schema and docs/reference/config.md all read them. A field whose
+// part of Onceward does not exist yet is known and refused, never ignored. A
+// loaded Config is not changed any more, and no error or output holds a secret.
+package config
+
+import (
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+//go:generate go test -run TestReference -update
+
+// Config is a whole configuration with every default filled in.
+type Config struct {
+	Store        string        `yaml:"store" default:"sqlite:onceward.db" doc:"Where everything is kept: sqlite:PATH. The path is relative to the working directory."`
+	_            later         `yaml:"gate" later:"the Redis gate; leave it out, it changes no answer"`
+	Intake       Intake        `yaml:"intake" doc:"The listener that senders post to."`
+	Admin        Admin         `yaml:"admin" doc:"The listener of the API, the health checks and the metrics."`
+	Sources      []Source      `yaml:"sources,named" doc:"The senders, by name; each has the intake URL /in/NAME."`
+	Destinations []Destination `yaml:"destinations,named" doc:"Where effects happen, by name."`
+	Operations   []Operation   `yaml:"operations,named" doc:"The effects that events cause, by name."`
+	_            later         `yaml:"guards" later:"the HTTP key as a reverse proxy"`
+	Workers      int           `yaml:"workers" default:"64" min:"1" doc:"How many operations run at once in this process."`
+	Sweep        Sweep         `yaml:"sweep" doc:"The janitor: expired leases and retention."`
+	Log          Log           `yaml:"log" doc:"What is written to standard error."`
+
+	file string
+	at   map[string]position
+}
+
+// Intake is the listener that senders post to.
+type Intake struct {
+	Listen         string         `yaml:"listen" default:":8080" doc:"Address to listen on, HOST:PORT."`
+	PublicURL      string         `yaml:"public_url" doc:"The URL under which senders reach this listener, for schemes that sign it."`
+	TrustedProxies []netip.Prefix `yaml:"trusted_proxies" doc:"Addresses or ranges whose X-Forwarded-For is believed."`
+	MaxBody        Size           `yaml:"max_body" default:"5MiB" doc:"Largest body that is accepted; a sender's own cap applies as well."`
+}
+
+// Admin is the listener of the API, the health checks and the metrics.
+type Admin struct {
+	Listen string  `yaml:"listen" default:"127.0.0.1:8081" doc:"Address to listen on, HOST:PORT. An address other than loopback needs tokens."`
+	Tokens []Token `yaml:"tokens" doc:"Bearer tokens. Without any, every request over loopback has full rights."`
+}
+
+// Token is a bearer token; its name is the actor in the audit log.
+type Token struct {
+	Name  string `yaml:"name" required:"the audit log names the actor by it" doc:"Who uses it: the actor in the audit log."`
+	Role  string `yaml:"role" required:"say what its holder may do" enum:"viewer,operator,admin" later:"claims" doc:"viewer reads; operator also sees payloads and decides; admin may do everything."`
+	Token Secret `yaml:"token" required:"a token without a value would let anybody in" doc:"The token itself."`
+}
+
+// Source is a configured sender.
+type Source struct {
+	Name          string        `yaml:"-"`
+	StableID      string        `yaml:"stable_id" doc:"What the source is called inside keys. It defaults to the name; when you rename a source, set it to the old name, or every known event becomes new."`
+	Provider      string        `yaml:"provider" required:"say whose contract it follows; onceward providers lists them" doc:"The sender's contract: a preset, or hmac, standard-webhooks, none."`
+	Environment   string        `yaml:"environment" doc:"Environment, for example production; part of the identity."`
+	Mode          string        `yaml:"mode" default:"any" enum:"any,live,test" doc:"What the sender's own live or test marker may say; others are quarantined."`
+	Tenant        string        `yaml:"tenant" doc:"Tenant; part of the identity."`
+	Secrets       []Secret      `yaml:"secrets" doc:"Signing secrets; any of them may verify (rotation)."`
+	SecretLiteral bool          `yaml:"secret_literal" doc:"Take a Standard Webhooks secret as literal bytes, prefix included, instead of decoding it."`
+	Retention     Retention     `yaml:"retention" doc:"How long things are remembered."`
+	Signature     *Signature    `yaml:"signature" doc:"How provider hmac signs."`
+	Identity      []string      `yaml:"id,one" doc:"Where the event's identity is: header:NAME, body:PATH, form:NAME, query:NAME, item:PATH, body-sha256; a list joins parts."`
+	Type          string        `yaml:"type" doc:"Where the event's type is."`
+	OccurredAt    string        `yaml:"occurred_at" doc:"Where the time of the occurrence is."`
+	Version       string        `yaml:"version" doc:"Where the schema version is."`
+	Versions      []string      `yaml:"versions" doc:"Schema versions that are understood; a * may end one. Others are quarantined."`
+	_             later         `yaml:"order" later:"ordering by key and version"`
+	Repeat        string        `yaml:"repeat" default:"once" enum:"once" later:"coalesce" doc:"once: a known event never runs again."`
+	RepeatIDs     []string      `yaml:"repeat_ids" doc:"Event ids that are never deduplicated, such as the one fixed id of a console's test events."`
+	HideIDs       bool          `yaml:"hide_ids" doc:"Keep only the digest of the sender's event id."`
+	Tolerance     time.Duration `yaml:"tolerance" doc:"Overrides the contract's clock tolerance."`
+	Items         string        `yaml:"items" doc:"The body is a batch: one event per item. body:PATH of the list, or body when the body itself is the list."`
+	OnConflict    string        `yaml:"on_conflict" default:"quarantine" enum:"quarantine,reject" later:"newer" doc:"A known event with other content: quarantine keeps both and answers 200, reject answers 422."`
+	OnStale       string        `yaml:"on_stale" default:"review" enum:"review" later:"accept,reject" doc:"An event older than the memory: review quarantines it."`
+	Strict        bool          `yaml:"strict" doc:"Answer 422 instead of 200 to what is authentic but cannot be processed."`
+	_             later         `yaml:"kind" later:"sources that one's own clients post to"`
+	_             later         `yaml:"wait" later:"answers that wait for the operation's result"`
+}
+
+// Retention says how long a source's events are remembered. It is a minimum:
+// forgetting happens at most a sweep later, never earlier.
+type Retention struct {
+	Keys     time.Duration `yaml:"keys" default:"90d" doc:"How long an event is known, so that a copy of it has no effect."`
+	Payloads time.Duration `yaml:"payloads" default:"30d" doc:"How long bodies and attempts are kept; never longer than keys."`
+}
+
+// Signature is how a sender with the generic provider hmac signs.
+type Signature struct {
+	Header    string        `yaml:"header" required:"say which header carries the signature" doc:"Header that carries the signature."`
+	Algorithm string        `yaml:"algorithm" default:"sha256" enum:"sha256,sha1,sha512" doc:"Hash of the HMAC."`
+	Encoding  string        `yaml:"encoding" default:"hex" enum:"hex,base64" doc:"How the signature is written."`
+	Prefix    string        `yaml:"prefix" doc:"What stands before the signature, for example sha256=."`
+	Content   string        `yaml:"content" default:"{body}" doc:"What is signed: text with {body}, {timestamp}, {id}, {url}, {method} or {header:NAME}."`
+	Timestamp string        `yaml:"timestamp" doc:"Where the signed time is, header:NAME; {timestamp} in content needs it."`
+	Tolerance time.Duration `yaml:"tolerance" default:"5m" doc:"How far the signed time may be from ours."`
+	Decoded   bool          `yaml:"decoded" doc:"The sender compresses the body but signs the plain text."`
+}
+
+// Destination is where an operation's effect happens.
+type Destination struct {
+	Name         string        `yaml:"-"`
+	URL          string        `yaml:"url" required:"say where to send" doc:"http or https URL that is posted to."`
+	Effect       string        `yaml:"effect" required:"say what the destination makes of a repeated call: keyed (it deduplicates our Idempotency-Key) or unsafe (it does not); there is no default" enum:"keyed,unsafe" later:"lookup" doc:"What the destination makes of a repeated call: keyed, it deduplicates our Idempotency-Key; unsafe, it does not."`
+	Secrets      []Secret      `yaml:"secrets" doc:"Calls are signed as Standard Webhooks, once per secret (rotation)."`
+	Timeout      time.Duration `yaml:"timeout" default:"10s" min:"1ms" doc:"How long one call may take."`
+	Retry        Retry         `yaml:"retry" doc:"When a call is repeated."`
+	Concurrency  int           `yaml:"concurrency" default:"16" min:"1" doc:"How many calls run at once."`
+	Rate         Rate          `yaml:"rate" doc:"How many calls may begin in a time, for example 100/s or 10/m."`
+	Result       string        `yaml:"result" doc:"Where an answer has the result reference: header:NAME or body:PATH."`
+	_            later         `yaml:"lookup" later:"asking the destination by our key"`
+	AllowPrivate bool          `yaml:"allow_private" doc:"Allow private and loopback addresses, which are refused otherwise."`
+}
+
+// Retry says when a call is repeated. The wait before attempt n+1 is random
+// between half and the whole of min(max, first × 2^(n−1)).
+type Retry struct {
+	Attempts int           `yaml:"attempts" default:"9" min:"1" doc:"All attempts, the first included."`
+	First    time.Duration `yaml:"first" default:"5s" min:"1ms" doc:"Wait after the first attempt."`
+	Max      time.Duration `yaml:"max" default:"24h" min:"1ms" doc:"Longest wait; a Retry-After counts up to it."`
+}
+
+// Operation is an effect that events cause.
+type Operation struct {
+	Name        string        `yaml:"-"`
+	Sources     []string      `yaml:"source,one" required:"say whose events cause it" doc:"The source or sources whose events cause it."`
+	Types       []string      `yaml:"types" doc:"Event types that cause it; a * may end one. All of them when left out."`
+	Destination string        `yaml:"destination" required:"say where its effect happens" doc:"The destination that its effect happens at."`
+	_           later         `yaml:"steps" later:"operations of several steps; use one destination"`
+	Lease       time.Duration `yaml:"lease" min:"100ms" doc:"How long a silent owner keeps it; renewed while the work runs. The destination's timeout and 30s when left out."`
+}
+
+// Sweep is the janitor.
+type Sweep struct {
+	Every time.Duration `yaml:"every" default:"10s" min:"100ms" doc:"How often it runs."`
+}
+
+// Log is what is written to standard error.
+type Log struct {
+	Level  string `yaml:"level" default:"info" enum:"debug,info,warn,error" doc:"Least severe level that is written."`
+	Format string `yaml:"format" default:"json" enum:"json,text" doc:"How lines are written."`
+}
+
+// later marks a field that is known and refused: its part is not built yet.
+type later struct{}
+
+// Load reads the file at path. env looks environment variables up, as
+// os.LookupEnv does. A relative file: reference is relative to the file.
+func Load(path string, env func(string) (string, bool)) (*Config, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, Problems{{File: path, Rule: "cannot be read: " + reason(err)}}
+	}
+	dir := filepath.Dir(path)
+	return Parse(path, content, env, func(name string) ([]byte, error) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		return os.ReadFile(name)
+	})
+}
+
+// Parse reads a configuration; name stands in its errors. The error, if any,
+// is of type [Problems].
+func Parse(name string, content []byte, env func(string) (string, bool), readFile func(string) ([]byte, error)) (*Config, error) {
+	c := &Config{file: name, at: map[string]position{}}
+	d := &decoder{report: report{file: name, at: c.at}, refs: refs{env: env, readFile: readFile}}
+	d.document(content, c)
+	if d.broken {
+		return nil, d.sorted()
+	}
+	v := &validator{report: d.report, config: c}
+	v.everything()
+	if len(v.problems) > 0 {
+		return nil, v.sorted()
+	}
+	return c, nil
+}
+
+// SQLitePath is the database file that [Config.Store] names.
+func (c *Config) SQLitePath() string { return c.Store[len(sqlitePrefix):] }
+
+const sqlitePrefix = "sqlite:"

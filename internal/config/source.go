@@ -1,0 +1,219 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The providers that are no preset: they have no contract but what the file says.
+const (
+	providerHMAC = "hmac"
+	providerNone = "none"
+)
+
+func (v *validator) source(s *Source) {
+	field := "sources." + s.Name
+	if s.StableID == "" {
+		s.StableID = s.Name
+	} else if !isName(s.StableID) {
+		v.add(field+".stable_id", "is not a name; use a-z, 0-9, - and _, at most 64, beginning with a letter or digit")
+	}
+	v.contract(field, s)
+	v.locators(field, s)
+	v.patterns(field+".versions", s.Versions)
+	if len(s.Versions) > 0 && s.Version == "" {
+		v.add(field+".versions", "needs version, which says where an event's version is")
+	}
+	for _, part := range []struct{ name, value string }{{"environment", s.Environment}, {"tenant", s.Tenant}} {
+		if len(part.value) > 128 {
+			v.add(field+"."+part.name, "has %d bytes, more than 128", len(part.value))
+		}
+	}
+	v.retention(field, &s.Retention)
+}
+
+// contract checks what the generic providers need and presets do not allow.
+func (v *validator) contract(field string, s *Source) {
+	switch {
+	case s.Provider == providerNone && len(s.Secrets) > 0:
+		v.add(field+".secrets", "would be ignored: provider none checks no signature")
+	case s.Provider != providerNone && len(s.Secrets) == 0:
+		v.add(field+".secrets", "is missing; without a secret no signature can be checked")
+	}
+	if s.Provider == providerHMAC && s.Signature == nil {
+		v.add(field+".signature", "is missing; provider hmac has no signature scheme of its own")
+	}
+	if s.Provider != providerHMAC && s.Signature != nil {
+		v.add(field+".signature", "belongs to provider hmac; provider %s has its own", shorten(s.Provider))
+	}
+	if (s.Provider == providerHMAC || s.Provider == providerNone) && len(s.Identity) == 0 {
+		v.add(field+".id", "is missing; provider %s does not know where an event's identity is", s.Provider)
+	}
+	if s.SecretLiteral && (s.Provider == providerHMAC || s.Provider == providerNone) {
+		v.add(field+".secret_literal", "is for Standard Webhooks secrets; provider %s takes secrets literally anyway", s.Provider)
+	}
+	if s.Signature != nil {
+		v.signature(field+".signature", s.Signature)
+	}
+}
+
+func (v *validator) signature(field string, s *Signature) {
+	if !isToken(s.Header) {
+		v.add(field+".header", "%q is not a header's name", shorten(s.Header))
+	}
+	if s.Timestamp != "" {
+		v.locator(field+".timestamp", s.Timestamp, "header")
+	}
+	used, err := placeholders(s.Content)
+	switch {
+	case err != nil:
+		v.add(field+".content", "%v", err)
+	case !slices.Contains(used, "body"):
+		v.add(field+".content", "does not contain {body}; a signature that does not cover the body proves nothing about it")
+	case slices.Contains(used, "timestamp") && s.Timestamp == "":
+		v.add(field+".content", "has {timestamp}; say in timestamp which header carries it")
+	case !slices.Contains(used, "timestamp") && s.Timestamp != "":
+		v.add(field+".timestamp", "is not covered by the signature: content has no {timestamp}")
+	case slices.Contains(used, "url") && v.config.Intake.PublicURL == "":
+		v.add(field+".content", "has {url}; say in intake.public_url how senders reach this listener")
+	}
+}
+
+// placeholders lists the names between braces in a content template.
+func placeholders(content string) ([]string, error) {
+	var used []string
+	for rest := content; ; {
+		before, after, found := strings.Cut(rest, "{")
+		if strings.Contains(before, "}") || !found {
+			if strings.Contains(before, "}") {
+				return nil, fmt.Errorf("has a } without its {")
+			}
+			return used, nil
+		}
+		name, tail, closed := strings.Cut(after, "}")
+		header, isHeader := strings.CutPrefix(name, "header:")
+		switch {
+		case !closed:
+			return nil, fmt.Errorf("has a { without its }")
+		case isHeader && isToken(header):
+		case !slices.Contains([]string{"body", "timestamp", "id", "url", "method"}, name):
+			return nil, fmt.Errorf("{%s} is not known; use {body}, {timestamp}, {id}, {url}, {method} or {header:NAME}", shorten(name))
+		}
+		used, rest = append(used, name), tail
+	}
+}
+
+// locators checks every field that says where something is in a delivery.
+func (v *validator) locators(field string, s *Source) {
+	kinds := []string{"header", "body", "form", "query"}
+	if s.Items != "" {
+		kinds = append(kinds, "item")
+		if s.Items != "body" {
+			v.locator(field+".items", s.Items, "body")
+		}
+	}
+	if _, given := v.at[field+".id"]; given && len(s.Identity) == 0 {
+		v.add(field+".id", "is an empty list")
+	}
+	for i, id := range s.Identity {
+		name := indexed(field+".id", i, v.at)
+		if isName(id) && id != "body-sha256" {
+			v.add(name, "%q says no place; write header:NAME, body:PATH, form:NAME, query:NAME or body-sha256 (what the source is called in keys is stable_id)", id)
+			continue
+		}
+		if id != "body-sha256" {
+			v.locator(name, id, kinds...)
+		}
+	}
+	for _, l := range []struct{ name, value string }{{"type", s.Type}, {"occurred_at", s.OccurredAt}, {"version", s.Version}} {
+		if l.value != "" {
+			v.locator(field+"."+l.name, l.value, kinds...)
+		}
+	}
+}
+
+func (v *validator) locator(field, text string, kinds ...string) {
+	kind, name, _ := strings.Cut(text, ":")
+	switch {
+	case !slices.Contains(kinds, kind) && kind == "item":
+		v.add(field, "item:PATH needs items, which says where the batch's list is")
+	case !slices.Contains(kinds, kind):
+		v.add(field, "%q says no place; write %s", shorten(text), places(kinds))
+	case name == "":
+		v.add(field, "%q names nothing behind the colon", shorten(text))
+	case kind == "header" && !isToken(name):
+		v.add(field, "%q is not a header's name", shorten(name))
+	}
+}
+
+func places(kinds []string) string {
+	all := make([]string, len(kinds))
+	for i, k := range kinds {
+		all[i] = k + ":NAME"
+		if k == "body" || k == "item" {
+			all[i] = k + ":PATH"
+		}
+	}
+	return strings.Join(all, " or ")
+}
+
+func isToken(name string) bool {
+	return name != "" && len(name) <= 128 && !strings.ContainsFunc(name, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", c)
+	})
+}
+
+func (v *validator) retention(field string, r *Retention) {
+	if r.Keys == 0 {
+		v.add(field+".retention.keys", "must be longer than nothing")
+	}
+	if r.Payloads <= r.Keys {
+		return
+	}
+	if _, given := v.at[field+".retention.payloads"]; given {
+		v.add(field+".retention.payloads", "%s is longer than keys, %s: a body would outlive the event it belongs to", formatDuration(r.Payloads), formatDuration(r.Keys))
+	}
+	r.Payloads = r.Keys
+}
+
+// distinct refuses two sources whose keys would be the same.
+func (v *validator) distinct(stable map[string]string, s *Source) {
+	if other, taken := stable[s.StableID]; taken {
+		field := "sources." + s.Name
+		if _, given := v.at[field+".stable_id"]; given {
+			field += ".stable_id"
+		}
+		v.add(field, "is called %q in keys, as source %s is; their events would be taken for copies of each other", s.StableID, other)
+	}
+	stable[s.StableID] = s.Name
+}
+
+// Check holds every source against its sender's contract, which this package
+// does not know: horizon tells, for a provider, how long it retries by itself,
+// how far back a person can have it send again, and how long a memory its
+// contract recommends; ok is false for an unknown provider. The error, if any,
+// is of type [Problems]; warnings are about what works but forgets early.
+func (c *Config) Check(horizon func(provider string) (retry, manual, memory time.Duration, ok bool)) (warnings Problems, err error) {
+	errs, warns := report{file: c.file, at: c.at}, report{file: c.file, at: c.at}
+	for _, s := range c.Sources {
+		field := "sources." + s.Name
+		retry, manual, memory, ok := horizon(s.Provider)
+		keys := s.Retention.Keys
+		switch {
+		case !ok:
+			errs.add(field+".provider", "%q is not a provider; onceward providers lists them", shorten(s.Provider))
+		case keys < retry:
+			errs.add(field+".retention.keys", "%s is shorter than %s, for which %s repeats a delivery by itself; a late copy would run again", formatDuration(keys), formatDuration(retry), s.Provider)
+		case keys < manual:
+			errs.add(field+".retention.keys", "%s is shorter than %s, for which a delivery can be sent again at %s; such a copy would run again", formatDuration(keys), formatDuration(manual), s.Provider)
+		case keys < memory:
+			warns.add(field+".retention.keys", "%s is shorter than %s, which is recommended for %s", formatDuration(keys), formatDuration(memory), s.Provider)
+		}
+	}
+	if len(errs.problems) > 0 {
+		return warns.sorted(), errs.sorted()
+	}
+	return warns.sorted(), nil
+}
