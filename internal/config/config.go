@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-//go:generate go test -run TestReference -update
+//go:generate go test -run TestReferenceAndSchema . -update
 
 // Config is a whole configuration with every default filled in.
 type Config struct {
