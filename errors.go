@@ -16,6 +16,8 @@ var (
 	// ErrConsent means that repeating could cause a second effect and that the
 	// caller did not accept this risk in so many words.
 	ErrConsent = errors.New("the outcome was unknown; repeating may cause a second effect")
+	// ErrBadCursor means that a listing's cursor is not one that it gave out.
+	ErrBadCursor = errors.New("not a cursor of this listing")
 	// ErrUnavailable means that the store could not be reached or did not
 	// answer in time; what was asked may or may not have happened.
 	ErrUnavailable = errors.New("the store is unavailable")

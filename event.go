@@ -44,6 +44,21 @@ type Event struct {
 // Received is when the first delivery was recorded.
 func (e Event) Received() time.Time { return e.ID.Time() }
 
+// Status is what an event shows: the worst state of its operations, or its
+// verdict when it has none.
+func (e Event) Status() string {
+	var worst State
+	for _, o := range e.Operations {
+		if o.State.Rank() > worst.Rank() {
+			worst = o.State
+		}
+	}
+	if worst == noState {
+		return e.Verdict.String()
+	}
+	return worst.String()
+}
+
 // Delivery is one or more arrivals of an event with one verdict. Copies that
 // were committed together are one record with a count.
 type Delivery struct {
@@ -158,5 +173,6 @@ type Leased struct {
 	Operation Operation
 	Lease     Lease
 	Event     Event // without Operations
+	Missing   bool  // the payload is no longer kept
 	Payload   Payload
 }

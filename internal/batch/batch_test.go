@@ -1,0 +1,87 @@
+package batch_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/onceward/onceward/internal/batch"
+)
+
+func TestConcurrentCallersShareACommit(t *testing.T) {
+	gate := make(chan struct{})
+	var commits, rows atomic.Int64
+	g := batch.New(64, func(items []*batch.Item[int]) {
+		<-gate
+		commits.Add(1)
+		rows.Add(int64(len(items)))
+		for _, item := range items {
+			item.Done(nil)
+		}
+	})
+	var wg sync.WaitGroup
+	for i := range 200 {
+		wg.Go(func() {
+			if err := g.Do(context.Background(), i); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for range 200 {
+		select {
+		case gate <- struct{}{}:
+		default:
+		}
+	}
+	close(gate)
+	wg.Wait()
+	g.Stop()
+	if rows.Load() != 200 || commits.Load() < 4 {
+		t.Fatalf("%d rows in %d commits; want 200 rows in at least 4 (64 a batch)", rows.Load(), commits.Load())
+	}
+}
+
+func TestStopServesWhatIsQueuedAndRefusesTheRest(t *testing.T) {
+	entered, gate := make(chan struct{}, 8), make(chan struct{})
+	g := batch.New(1, func(items []*batch.Item[int]) {
+		entered <- struct{}{}
+		<-gate
+		items[0].Done(nil)
+	})
+	first := make(chan error, 1)
+	go func() { first <- g.Do(context.Background(), 1) }()
+	<-entered
+	stopped := make(chan struct{})
+	go func() { g.Stop(); close(stopped) }()
+	close(gate)
+	<-stopped
+	if err := <-first; err != nil {
+		t.Fatalf("queued before the stop: %v", err)
+	}
+	if err := g.Do(context.Background(), 2); !errors.Is(err, batch.ErrStopped) {
+		t.Fatalf("after the stop: %v, want ErrStopped", err)
+	}
+}
+
+func TestACallerThatGivesUpIsNotWaitedFor(t *testing.T) {
+	entered, gate := make(chan struct{}), make(chan struct{})
+	g := batch.New(4, func(items []*batch.Item[int]) {
+		close(entered)
+		<-gate
+		for _, item := range items {
+			item.Done(nil)
+		}
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	result := make(chan error, 1)
+	go func() { result <- g.Do(ctx, 1) }()
+	<-entered
+	cancel()
+	if err := <-result; !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v, want context.Canceled", err)
+	}
+	close(gate)
+	g.Stop()
+}

@@ -1,0 +1,154 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/onceward/onceward"
+)
+
+var listCases = map[string]func(*suite){
+	"pages cover everything once, newest first": func(s *suite) {
+		for i := range 25 {
+			s.one(fmt.Sprintf("e%02d", i))
+			s.clock.Advance(time.Millisecond)
+		}
+		var got []string
+		q := onceward.EventQuery{Page: onceward.Page{Limit: 10}}
+		for pages := 0; ; pages++ {
+			items, next, err := s.Events(ctx, q)
+			if err != nil || pages > 3 {
+				s.Fatal(pages, err)
+			}
+			for _, e := range items {
+				got = append(got, e.EventID)
+			}
+			if next == "" {
+				break
+			}
+			q.After = next
+		}
+		if len(got) != 25 || got[0] != "e24" || got[24] != "e00" {
+			s.Fatalf("got %v", got)
+		}
+		var operations int
+		p := onceward.OperationQuery{Page: onceward.Page{Limit: 10}}
+		for {
+			items, next, err := s.Operations(ctx, p)
+			if err != nil {
+				s.Fatal(err)
+			}
+			operations += len(items)
+			if next == "" {
+				break
+			}
+			p.After = next
+		}
+		if operations != 25 {
+			s.Fatalf("%d operations", operations)
+		}
+	},
+	"filters narrow a listing": func(s *suite) {
+		dead := s.dead("e1")
+		s.clock.Advance(time.Hour)
+		other := s.arrival("e2", "x")
+		other.Type = "invoice.sent"
+		s.admit(other)
+		for _, test := range []struct {
+			q    onceward.EventQuery
+			want string
+		}{
+			{onceward.EventQuery{Type: "invoice.*"}, "[e2]"},
+			{onceward.EventQuery{Type: "order.paid"}, "[e1]"},
+			{onceward.EventQuery{Source: "nobody"}, "[]"},
+			{onceward.EventQuery{Status: "dead_lettered"}, "[e1]"},
+			{onceward.EventQuery{Status: "received"}, "[e2]"},
+			{onceward.EventQuery{Since: s.clock.Now().Add(-time.Minute)}, "[e2]"},
+			{onceward.EventQuery{Until: s.clock.Now().Add(-time.Minute)}, "[e1]"},
+			{onceward.EventQuery{Search: "e1"}, "[e1]"},
+			{onceward.EventQuery{Search: dead.String()}, "[e1]"},
+			{onceward.EventQuery{Search: dead.Event.String()}, "[e1]"},
+			{onceward.EventQuery{Search: other.Digest.Downstream("fulfil", 0, "")}, "[e2]"},
+			{onceward.EventQuery{Search: "nothing"}, "[]"},
+		} {
+			test.q.Limit = 10
+			items, _, err := s.Events(ctx, test.q)
+			got := []string{}
+			for _, e := range items {
+				got = append(got, e.EventID)
+			}
+			if err != nil || fmt.Sprint(got) != test.want {
+				s.Errorf("%+v: %v, %v, want %s", test.q, got, err, test.want)
+			}
+		}
+		items, _, err := s.Operations(ctx, onceward.OperationQuery{State: onceward.DeadLettered, Page: onceward.Page{Limit: 10}})
+		if err != nil || len(items) != 1 || items[0].ID != dead || items[0].Name != "fulfil" {
+			s.Fatalf("%+v, %v", items, err)
+		}
+		items, _, err = s.Operations(ctx, onceward.OperationQuery{Event: dead.Event, Page: onceward.Page{Limit: 10}})
+		if err != nil || len(items) != 1 || items[0].ID != dead {
+			s.Fatalf("%+v, %v", items, err)
+		}
+	},
+	"a sender's id is found before and after it was indexed": func(s *suite) {
+		for i := range 30 {
+			s.one(fmt.Sprint("e", i))
+		}
+		find := func() {
+			s.Helper()
+			items, _, err := s.Events(ctx, onceward.EventQuery{Search: "e7", Page: onceward.Page{Limit: 10}})
+			if err != nil || len(items) != 1 || items[0].EventID != "e7" {
+				s.Fatalf("%+v, %v", items, err)
+			}
+		}
+		find()
+		if n, err := s.Index(ctx, 20); err != nil || n != 20 {
+			s.Fatal(n, err)
+		}
+		find()
+		if n, err := s.Index(ctx, 20); err != nil || n != 10 {
+			s.Fatal(n, err)
+		}
+		find()
+	},
+	"a hidden id is not kept": func(s *suite) {
+		a := s.arrival("secret-id", "x")
+		a.HideID = true
+		s.admit(a)
+		items, _, _ := s.Events(ctx, onceward.EventQuery{Page: onceward.Page{Limit: 10}})
+		if len(items) != 1 || items[0].EventID != "" {
+			s.Fatalf("%+v", items)
+		}
+		if got := s.admit(a)[0]; got.Verdict != onceward.Duplicate {
+			s.Fatalf("%+v", got)
+		}
+	},
+	"a foreign cursor is refused": func(s *suite) {
+		_, _, events := s.Events(ctx, onceward.EventQuery{Page: onceward.Page{After: "x", Limit: 1}})
+		_, _, operations := s.Operations(ctx, onceward.OperationQuery{Page: onceward.Page{After: "x", Limit: 1}})
+		_, _, audit := s.Audit(ctx, onceward.Page{After: "x", Limit: 1})
+		for name, err := range map[string]error{"events": events, "operations": operations, "audit": audit} {
+			if !errors.Is(err, onceward.ErrBadCursor) {
+				s.Errorf("%s: %v", name, err)
+			}
+		}
+	},
+	"the oldest open operation is known": func(s *suite) {
+		first := s.clock.Now()
+		s.one("e1")
+		s.clock.Advance(time.Hour)
+		s.one("e2")
+		if t, err := s.Oldest(ctx, "fulfil"); err != nil || !t.Equal(first) {
+			s.Fatalf("%v, %v, want %v", t, err, first)
+		}
+		for _, l := range s.claim("w", onceward.Keyed, 2) {
+			if _, err := s.Settle(ctx, l.Lease, onceward.Succeeded(""), limits); err != nil {
+				s.Fatal(err)
+			}
+		}
+		if t, err := s.Oldest(ctx, "fulfil"); err != nil || !t.IsZero() {
+			s.Fatalf("%v, %v, want none", t, err)
+		}
+	},
+}

@@ -1,0 +1,184 @@
+package sqlitestore
+
+import (
+	"context"
+	"time"
+
+	"github.com/onceward/onceward"
+)
+
+// Admit records one delivery: its events, their payloads and all their
+// operations in one transaction, or nothing. It returns when that is durable.
+// The results stand in the order of the arrivals.
+func (s *Store) Admit(ctx context.Context, a *onceward.Admission) ([]onceward.Admitted, error) {
+	var results []onceward.Admitted
+	err := s.write(ctx, func(w *writer) error {
+		admitted := make([]onceward.Admitted, len(a.Arrivals))
+		for i := range a.Arrivals {
+			var err error
+			if admitted[i], err = w.admit(a, &a.Arrivals[i]); err != nil {
+				return err
+			}
+		}
+		results = admitted
+		return nil
+	})
+	if err != nil {
+		return nil, err // results may still be written to by a late commit
+	}
+	return results, nil
+}
+
+// freshEvent is an event that the running transaction made.
+type freshEvent struct {
+	id      onceward.EventID
+	content [32]byte
+	result  onceward.Admitted
+}
+
+const (
+	insertKey = `INSERT INTO ledger (key, event) VALUES (?, ?) ON CONFLICT DO NOTHING`
+	selectKey = `SELECT event FROM ledger WHERE key = ?`
+)
+
+func (w *writer) admit(a *onceward.Admission, r *onceward.Arrival) (onceward.Admitted, error) {
+	if seen, ok := w.fresh[r.Digest]; ok { // a copy inside this very batch
+		return w.admitCopy(a, r, seen.id, seen.content, &seen.result)
+	}
+	for _, alias := range r.Aliases {
+		if id, found, err := w.lookup(alias); err != nil || found {
+			return w.admitKnown(a, r, id, err)
+		}
+	}
+	id := w.ids.Next(w.now)
+	fresh, err := w.insertKey(r.Digest, id)
+	if err != nil {
+		return onceward.Admitted{}, err
+	}
+	if !fresh {
+		id, _, err := w.lookup(r.Digest)
+		return w.admitKnown(a, r, id, err)
+	}
+	verdict, reason := r.Verdict, r.Reason
+	if !r.Body.IsZero() {
+		fresh, err := w.insertKey(r.Body, id)
+		if err != nil {
+			return onceward.Admitted{}, err
+		}
+		if !fresh {
+			first, _, err := w.lookup(r.Body)
+			if err != nil {
+				return onceward.Admitted{}, err
+			}
+			verdict, reason = onceward.QuarantinedBy, "same_body_other_id: this signed body is known as "+first.String()
+		}
+	}
+	return w.admitNew(a, r, id, verdict, reason)
+}
+
+func (w *writer) insertKey(d onceward.Digest, id onceward.EventID) (bool, error) {
+	err := w.c.q(insertKey).blob(d[:]).int(int64(id)).run()
+	return w.c.Changes() == 1, err
+}
+
+func (w *writer) lookup(d onceward.Digest) (id onceward.EventID, found bool, err error) {
+	found, err = w.c.q(selectKey).blob(d[:]).row(func(s *stmt) { id = onceward.EventID(s.ColumnInt64(0)) })
+	return id, found, err
+}
+
+const insertEvent = `INSERT INTO event (id, key, body, source, mode, account, event_id, type, version, occurred_at, content,
+ verdict, reason, segment, slot, item, items, secret, remote, last_seen, keep)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+func (w *writer) admitNew(a *onceward.Admission, r *onceward.Arrival, id onceward.EventID, verdict onceward.Verdict, reason string) (onceward.Admitted, error) {
+	source, err := w.source(r.Key)
+	if err != nil {
+		return onceward.Admitted{}, err
+	}
+	at, err := w.addPayload(id, onceward.Payload{Header: a.Header, Body: r.Raw}, a.At.Add(a.Payloads))
+	if err != nil {
+		return onceward.Admitted{}, err
+	}
+	q := w.c.q(insertEvent).int(int64(id)).blob(r.Digest[:])
+	if r.Body.IsZero() {
+		q.null()
+	} else {
+		q.blob(r.Body[:])
+	}
+	eventID := r.Key.EventID
+	if r.HideID {
+		eventID = ""
+	}
+	if err := q.int(source).text(r.Key.Mode).text(r.Key.Account).text(eventID).text(r.Type).text(r.Version).time(r.OccurredAt).
+		blob(r.Content[:]).int(int64(verdict)).text(reason).int(at.segment).int(at.slot).optional(int64(r.Item)).optional(int64(r.Of)).
+		text(a.Secret).text(a.Remote).int(a.At.UnixMicro()).int(int64(a.Keys / time.Microsecond)).run(); err != nil {
+		return onceward.Admitted{}, err
+	}
+	result := onceward.Admitted{Event: id, Verdict: verdict, Reason: reason, FirstSeen: a.At}
+	if verdict == onceward.Accepted {
+		result.Operations = make([]onceward.Operation, len(r.Operations))
+		for i := range r.Operations {
+			if result.Operations[i], err = w.plan(onceward.OperationID{Event: id, N: i + 1}, &r.Operations[i]); err != nil {
+				return onceward.Admitted{}, err
+			}
+		}
+	}
+	w.fresh[r.Digest] = freshEvent{id, r.Content, result}
+	return result, nil
+}
+
+const insertOperation = `INSERT INTO operation (event, n, label, generation, state, effect, fence, attempt, budget, intent, owner, due_at, changed)
+ VALUES (?, ?, ?, 0, ?, ?, ?, ?, 0, ?, ?, ?, ?)`
+
+// plan writes an operation: T0, and when a worker is waiting for it T2 (and T4)
+// in the same write.
+func (w *writer) plan(id onceward.OperationID, p *onceward.Planned) (onceward.Operation, error) {
+	label, err := w.label(p.Name)
+	if err != nil {
+		return onceward.Operation{}, err
+	}
+	o := onceward.Operation{ID: id, Name: p.Name, State: onceward.Received, Effect: p.Effect, DueAt: w.now, Changed: w.now}
+	if p.Owner != "" {
+		if o, _, err = o.Take(p.Owner, onceward.Limits{Lease: p.Lease}, p.Intend, w.now); err != nil {
+			return onceward.Operation{}, err
+		}
+	}
+	w.count(label, 0, o.State)
+	return o, w.c.q(insertOperation).int(int64(id.Event)).int(int64(id.N)).int(label).int(int64(o.State)).int(int64(o.Effect)).
+		int(o.Fence).int(int64(o.Attempt)).bool(o.Intent).text(o.Owner).time(o.DueAt).time(o.Changed).run()
+}
+
+const selectKnown = `SELECT content, verdict, reason FROM event WHERE id = ?`
+
+// admitKnown answers for an event that was committed earlier.
+func (w *writer) admitKnown(a *onceward.Admission, r *onceward.Arrival, id onceward.EventID, err error) (onceward.Admitted, error) {
+	if err != nil {
+		return onceward.Admitted{}, err
+	}
+	var content [32]byte
+	known := onceward.Admitted{Event: id, FirstSeen: id.Time()}
+	if _, err := w.c.q(selectKnown).int(int64(id)).row(func(s *stmt) {
+		copy(content[:], s.ColumnRawBlob(0))
+		known.Verdict, known.Reason = onceward.Verdict(s.ColumnInt64(1)), s.ColumnText(2)
+	}); err != nil {
+		return onceward.Admitted{}, err
+	}
+	if content == r.Content {
+		if known.Operations, err = w.operations(id); err != nil {
+			return onceward.Admitted{}, err
+		}
+	}
+	return w.admitCopy(a, r, id, content, &known)
+}
+
+// admitCopy records an arrival of a known event, or says that it differs.
+func (w *writer) admitCopy(a *onceward.Admission, r *onceward.Arrival, id onceward.EventID, content [32]byte, known *onceward.Admitted) (onceward.Admitted, error) {
+	result := *known
+	if content != r.Content {
+		result.Verdict, result.Differs, result.Operations = onceward.Conflicting, true, nil
+		return result, nil
+	}
+	result.Verdict = onceward.Duplicate
+	w.addCopy(id, onceward.Duplicate, a)
+	return result, nil
+}

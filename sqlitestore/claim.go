@@ -1,0 +1,164 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/onceward/onceward"
+)
+
+const selectDue = `SELECT ` + operationColumns + ` FROM operation o INDEXED BY operation_due
+ WHERE o.label = ? AND o.due_at <= ? ORDER BY o.due_at LIMIT ?`
+
+const selectNextDue = `SELECT min(due_at) FROM operation INDEXED BY operation_due WHERE label = ? AND due_at IS NOT NULL`
+
+// Claim gives up to r.Limit due operations of one name to r.Owner: T2, T11,
+// T14. Those that it finds past every limit move to where a person sees them
+// (T12, T12b, T15) instead. next is when more will be due, zero if never.
+func (s *Store) Claim(ctx context.Context, r onceward.ClaimRequest) (leased []onceward.Leased, next time.Time, err error) {
+	err = s.write(ctx, func(w *writer) error {
+		leased, next = nil, time.Time{}
+		label, err := w.label(r.Name)
+		if err != nil {
+			return err
+		}
+		var due []onceward.Operation
+		if err := w.c.q(selectDue).int(label).time(w.now).int(int64(r.Limit)).rows(func(s *stmt) error {
+			o, _ := scanOperation(s)
+			o.Name = r.Name
+			due = append(due, o)
+			return nil
+		}); err != nil {
+			return err
+		}
+		for _, o := range due {
+			taken, err := w.take(o, r)
+			if err != nil {
+				return err
+			}
+			if taken.State == onceward.Processing {
+				leased = append(leased, onceward.Leased{Operation: taken, Lease: leaseOf(taken)})
+			}
+		}
+		_, err = w.c.q(selectNextDue).int(label).row(func(s *stmt) { next = s.columnTime(0) })
+		return err
+	})
+	if err != nil || len(leased) == 0 {
+		return nil, next, err
+	}
+	return leased, next, s.read(ctx, func(c *conn) error { return s.fill(c, leased) })
+}
+
+func (w *writer) take(o onceward.Operation, r onceward.ClaimRequest) (onceward.Operation, error) {
+	if !o.Intent {
+		o.Effect = r.Effect // what configuration says today; an open intent keeps its own
+	}
+	taken, transition, err := o.Take(r.Owner, r.Limits, r.Intend, w.now)
+	if err != nil {
+		return o, err
+	}
+	return taken, w.recordTake(o, taken, transition)
+}
+
+// recordTake writes what Take or Expire decided, and the end of a lost attempt.
+func (w *writer) recordTake(o, taken onceward.Operation, transition string) error {
+	if err := w.move(o, taken); err != nil {
+		return err
+	}
+	if o.State == onceward.Processing && o.Attempt > 0 {
+		lost := onceward.Attempt{Operation: o.ID, Number: o.Attempt, Fence: o.Fence, Started: o.Changed, Ended: w.now, Outcome: "lost", State: taken.State, Reason: "its owner fell silent"}
+		if o.Owner == "" && o.Reason != "" {
+			lost.Outcome = "" // it ended as ambiguous and is on record
+		}
+		if lost.Outcome != "" {
+			if err := w.attempt(lost); err != nil {
+				return err
+			}
+		}
+	}
+	if taken.State == onceward.Processing {
+		return nil
+	}
+	return w.audit(o, taken, transition, onceward.Decision{Actor: "janitor", Reason: taken.Reason})
+}
+
+const selectForWork = `SELECT e.key, e.mode, e.account, e.event_id, e.type, e.version, e.occurred_at, e.segment, e.slot, e.item, e.items, s.tenant, s.name, s.environment
+ FROM event e JOIN source s ON s.id = e.source WHERE e.id = ?`
+
+// fill adds to leased operations what their workers need: event and payload.
+func (s *Store) fill(c *conn, leased []onceward.Leased) error {
+	for i := range leased {
+		l := &leased[i]
+		var at place
+		if _, err := c.q(selectForWork).int(int64(l.Operation.ID.Event)).row(func(s *stmt) {
+			e := &l.Event
+			e.ID = l.Operation.ID.Event
+			copy(e.Key[:], s.ColumnRawBlob(0))
+			e.Mode, e.Account, e.EventID, e.Type, e.Version = s.ColumnText(1), s.ColumnText(2), s.ColumnText(3), s.ColumnText(4), s.ColumnText(5)
+			e.OccurredAt = s.columnTime(6)
+			at = place{s.ColumnInt64(7), s.ColumnInt64(8)}
+			e.Item, e.Of = int(s.ColumnInt64(9)), int(s.ColumnInt64(10))
+			e.Tenant, e.Source, e.Env = s.ColumnText(11), s.ColumnText(12), s.ColumnText(13)
+		}); err != nil {
+			return err
+		}
+		var err error
+		l.Payload, err = s.payload(c, at)
+		if errors.Is(err, errNoPayload) {
+			l.Missing = true
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Recover settles what no worker may take over: operations whose owner fell
+// silent with a call that may not be repeated, or with every attempt spent
+// (T12, T12b). limits tells each operation's; names it does not know are left
+// alone. It looks at up to limit operations and reports how many it moved.
+func (s *Store) Recover(ctx context.Context, limits map[string]onceward.Limits, limit int) (moved int, err error) {
+	err = s.write(ctx, func(w *writer) error {
+		moved = 0
+		for name, l := range limits {
+			n, err := w.recover(name, l, limit)
+			if err != nil {
+				return err
+			}
+			moved += n
+		}
+		return nil
+	})
+	return moved, err
+}
+
+const selectSilent = `SELECT ` + operationColumns + ` FROM operation o INDEXED BY operation_due
+ WHERE o.label = ? AND o.due_at <= ? AND o.state = 2 ORDER BY o.due_at LIMIT ?`
+
+func (w *writer) recover(name string, l onceward.Limits, limit int) (moved int, err error) {
+	label, err := w.label(name)
+	if err != nil {
+		return 0, err
+	}
+	var silent []onceward.Operation
+	if err := w.c.q(selectSilent).int(label).time(w.now).int(int64(limit)).rows(func(s *stmt) error {
+		o, _ := scanOperation(s)
+		o.Name = name
+		silent = append(silent, o)
+		return nil
+	}); err != nil {
+		return 0, err
+	}
+	for _, o := range silent {
+		expired, transition, err := o.Expire(l, w.now)
+		if err != nil {
+			continue // a worker will take it over
+		}
+		if err := w.recordTake(o, expired, transition); err != nil {
+			return moved, err
+		}
+		moved++
+	}
+	return moved, nil
+}

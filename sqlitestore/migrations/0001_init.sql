@@ -1,0 +1,184 @@
+-- +goose Up
+
+-- The installation's secrets for digests; rotated by adding a row.
+CREATE TABLE pepper (
+  name    TEXT PRIMARY KEY,
+  secret  BLOB NOT NULL,
+  created INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Small facts of the store itself.
+CREATE TABLE setting (
+  name  TEXT PRIMARY KEY,
+  value INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE source (
+  id          INTEGER PRIMARY KEY,
+  tenant      TEXT NOT NULL,
+  name        TEXT NOT NULL,
+  environment TEXT NOT NULL,
+  UNIQUE (tenant, name, environment)
+) STRICT;
+
+-- Operation names; only configuration adds rows.
+CREATE TABLE label (
+  id   INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE
+) STRICT;
+
+-- The memory of keys. Narrow on purpose: every new event dirties one random
+-- page of it, and how many keys fit a page decides how often.
+CREATE TABLE ledger (
+  key   BLOB PRIMARY KEY CHECK (length(key) = 16),
+  event INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What is known of each key; appended in order of arrival.
+CREATE TABLE event (
+  id          INTEGER PRIMARY KEY,
+  key         BLOB NOT NULL,
+  body        BLOB,              -- second ledger key: the signed body, where the id is not signed
+  source      INTEGER NOT NULL,
+  mode        TEXT,
+  account     TEXT,
+  event_id    TEXT,
+  type        TEXT,
+  version     TEXT,
+  occurred_at INTEGER,           -- times are UTC microseconds everywhere
+  content     BLOB NOT NULL CHECK (length(content) = 32),
+  verdict     INTEGER NOT NULL CHECK (verdict IN (1, 4, 5)),
+  reason      TEXT,
+  segment     INTEGER,           -- where its payload is, until that is dropped
+  slot        INTEGER,
+  item        INTEGER,
+  items       INTEGER,
+  secret      TEXT,
+  remote      TEXT,
+  deliveries  INTEGER NOT NULL DEFAULT 1,
+  conflicts   INTEGER NOT NULL DEFAULT 0,
+  last_seen   INTEGER NOT NULL,
+  keep        INTEGER NOT NULL   -- remembered at least so long after last_seen
+) STRICT;
+
+-- Payloads of one commit, compressed together; dropped on their own clock.
+CREATE TABLE segment (
+  id      INTEGER PRIMARY KEY,
+  expires INTEGER NOT NULL,
+  first   INTEGER NOT NULL,      -- its events are among these
+  last    INTEGER NOT NULL,
+  size    INTEGER NOT NULL,      -- bytes before compression
+  data    BLOB NOT NULL
+) STRICT;
+CREATE INDEX segment_expires ON segment (expires);
+
+-- The unit of state. due_at: when it may run, or when its lease ends.
+CREATE TABLE operation (
+  event      INTEGER NOT NULL,
+  n          INTEGER NOT NULL,
+  label      INTEGER NOT NULL,
+  generation INTEGER NOT NULL DEFAULT 0,
+  state      INTEGER NOT NULL CHECK (state BETWEEN 1 AND 8),
+  effect     INTEGER NOT NULL CHECK (effect BETWEEN 1 AND 4),
+  fence      INTEGER NOT NULL,
+  attempt    INTEGER NOT NULL,
+  budget     INTEGER NOT NULL DEFAULT 0,
+  intent     INTEGER NOT NULL CHECK (intent IN (0, 1)),
+  flags      INTEGER NOT NULL DEFAULT 0,
+  owner      TEXT,
+  due_at     INTEGER,
+  result     TEXT,
+  reason     TEXT,
+  changed    INTEGER NOT NULL,
+  PRIMARY KEY (event, n),
+  CHECK ((state IN (1, 2, 3, 5)) = (due_at IS NOT NULL)),
+  CHECK (owner IS NULL OR state IN (2, 3)),
+  CHECK (intent = 0 OR state IN (2, 6, 7)),
+  CHECK (attempt > 0 OR state IN (1, 4, 5, 7, 8))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX operation_due ON operation (label, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX operation_parked ON operation (state, event, n) WHERE state IN (6, 7, 8);
+
+-- +goose StatementBegin
+CREATE TRIGGER operation_guard BEFORE UPDATE ON operation
+WHEN old.state = 4 OR new.fence < old.fence
+BEGIN
+  SELECT RAISE(ABORT, 'operation_guard: completed is terminal and a fence never falls');
+END;
+-- +goose StatementEnd
+
+CREATE TABLE attempt (
+  event   INTEGER NOT NULL,
+  n       INTEGER NOT NULL,
+  fence   INTEGER NOT NULL,
+  number  INTEGER NOT NULL,
+  started INTEGER NOT NULL,
+  ended   INTEGER NOT NULL,
+  outcome TEXT NOT NULL,
+  status  INTEGER,
+  state   INTEGER NOT NULL,
+  reason  TEXT,
+  PRIMARY KEY (event, n, fence)
+) STRICT, WITHOUT ROWID;
+
+-- Later arrivals of an event; the first is the event's own row.
+CREATE TABLE delivery (
+  event   INTEGER NOT NULL,
+  at      INTEGER NOT NULL,
+  verdict INTEGER NOT NULL,
+  count   INTEGER NOT NULL,
+  secret  TEXT,
+  remote  TEXT,
+  PRIMARY KEY (event, at, verdict)
+) STRICT, WITHOUT ROWID;
+
+-- Deliveries that contradict their event, each content once.
+CREATE TABLE evidence (
+  id      INTEGER PRIMARY KEY,
+  event   INTEGER NOT NULL,
+  at      INTEGER NOT NULL,
+  count   INTEGER NOT NULL,
+  content BLOB NOT NULL,
+  segment INTEGER,
+  slot    INTEGER,
+  UNIQUE (event, content)
+) STRICT;
+
+CREATE TABLE audit (
+  id       INTEGER PRIMARY KEY,
+  at       INTEGER NOT NULL,
+  actor    TEXT NOT NULL,
+  action   TEXT NOT NULL,
+  target   TEXT NOT NULL,
+  event    INTEGER,
+  n        INTEGER,
+  before   TEXT,
+  after    TEXT,
+  fence    INTEGER,
+  reason   TEXT,
+  evidence TEXT
+) STRICT;
+CREATE INDEX audit_event ON audit (event) WHERE event IS NOT NULL;
+
+CREATE TABLE pause (
+  destination TEXT PRIMARY KEY,
+  at          INTEGER NOT NULL,
+  actor       TEXT NOT NULL,
+  reason      TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- How many operations stand where, kept in the commits that move them.
+CREATE TABLE counter (
+  label INTEGER NOT NULL,
+  state INTEGER NOT NULL,
+  n     INTEGER NOT NULL,
+  PRIMARY KEY (label, state)
+) STRICT, WITHOUT ROWID;
+
+-- Index of the senders' ids for people. Filled behind the intake in sorted
+-- steps; what is newer than setting 'reference_upto' is found by scanning.
+CREATE TABLE reference (
+  hash  INTEGER NOT NULL,
+  event INTEGER NOT NULL,
+  PRIMARY KEY (hash, event)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,237 @@
+// Package sqlitestore keeps events and operations in one SQLite file: WAL,
+// synchronous=FULL, so what was acknowledged survives a power cut. One writer
+// goroutine commits in groups; a few readers stand apart. It owns the schema
+// and no rule: what may follow what is decided by package onceward, and the
+// writes check state and fence again. See DESIGN.md for what not to break.
+package sqlitestore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/internal/batch"
+)
+
+const (
+	maxBatch         = 512
+	writerCachePages = 8192 // 32 MiB; the ledger's upper levels and the recent leaves
+	readerCachePages = 512
+	readers          = 3
+	walPages         = 4096 // checkpoint from 16 MiB of WAL on
+	walLimit         = 64 << 20
+)
+
+// Options are what a store needs beside its file.
+type Options struct {
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// OnCommit, if set, is told each commit's size and duration.
+	OnCommit func(items int, took time.Duration)
+	// Pepper, if set, is used for new digests instead of the store's own;
+	// peppers used before are still looked up.
+	Pepper onceward.Pepper
+}
+
+// Store is an open SQLite file. One process at a time may have it open.
+type Store struct {
+	path     string
+	now      func() time.Time
+	onCommit func(int, time.Duration)
+	lock     *flock.Flock
+	group    *batch.Group[func(*writer) error]
+	writer   *writer
+	readers  chan *conn
+	segments *segmentCache
+	peppers  []onceward.Pepper // newest first
+	close    sync.Once
+}
+
+// Open opens or creates the file, brings its schema up to date and takes over
+// what a dead owner left behind. The error says so when another process has it.
+func Open(ctx context.Context, path string, o Options) (*Store, error) {
+	if dir := filepath.Dir(path); dir != "." {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("open store: %w", err)
+		}
+	}
+	lock := flock.New(path + ".lock")
+	switch held, err := lock.TryLock(); {
+	case err != nil:
+		return nil, fmt.Errorf("open store %s: %w", path, err)
+	case !held:
+		return nil, fmt.Errorf("open store %s: another onceward process has it open; stop that one, or give this one its own file", path)
+	}
+	s, err := open(ctx, path, o, lock)
+	if err != nil {
+		_ = lock.Unlock()
+		return nil, fmt.Errorf("open store %s: %w", path, err)
+	}
+	return s, nil
+}
+
+func open(ctx context.Context, path string, o Options, lock *flock.Flock) (*Store, error) {
+	if err := Migrate(ctx, path); err != nil {
+		return nil, err
+	}
+	s := &Store{path: path, now: o.Now, onCommit: o.OnCommit, lock: lock, readers: make(chan *conn, readers), segments: newSegmentCache()}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	c, err := openConn(path, false, writerCachePages)
+	if err != nil {
+		return nil, err
+	}
+	s.writer = newWriter(c, s)
+	if err := s.writer.start(o.Pepper); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	for range readers {
+		r, err := openConn(path, true, readerCachePages)
+		if err != nil {
+			return nil, errors.Join(err, s.closeConns())
+		}
+		s.readers <- r
+	}
+	s.group = batch.New(maxBatch, s.writer.commit)
+	return s, nil
+}
+
+// Close commits what is queued and closes the file. It is safe to call twice.
+func (s *Store) Close() error {
+	var err error
+	s.close.Do(func() {
+		s.group.Stop()
+		err = errors.Join(s.closeConns(), s.lock.Unlock())
+	})
+	return err
+}
+
+func (s *Store) closeConns() error {
+	var errs []error
+	for range cap(s.readers) {
+		select {
+		case r := <-s.readers:
+			errs = append(errs, r.close())
+		default:
+		}
+	}
+	return errors.Join(append(errs, s.writer.c.close())...)
+}
+
+// Peppers returns the installation's secrets for digests, newest first.
+func (s *Store) Peppers() []onceward.Pepper { return s.peppers }
+
+// Ping reports whether the store answers and can write.
+func (s *Store) Ping(ctx context.Context) error {
+	return s.write(ctx, func(*writer) error { return nil })
+}
+
+// Sizes returns the bytes of the database file and of its WAL.
+func (s *Store) Sizes() (database, wal int64) {
+	for name, n := range map[string]*int64{s.path: &database, s.path + "-wal": &wal} {
+		if info, err := os.Stat(name); err == nil {
+			*n = info.Size()
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			*n = -1
+		}
+	}
+	return database, wal
+}
+
+// write runs apply inside the next commit and returns when that is durable.
+// apply may run more than once; it must set its results anew each time, and
+// must change nothing when it returns an error of the vocabulary.
+func (s *Store) write(ctx context.Context, apply func(*writer) error) error {
+	return translate(s.group.Do(ctx, apply))
+}
+
+// read runs query on a reader's own snapshot.
+func (s *Store) read(ctx context.Context, query func(*conn) error) error {
+	var c *conn
+	select {
+	case c = <-s.readers:
+	case <-ctx.Done():
+		return translate(ctx.Err())
+	}
+	defer func() { s.readers <- c }()
+	c.SetInterrupt(ctx)
+	defer c.SetInterrupt(context.Background())
+	if err := c.q("BEGIN").run(); err != nil {
+		return translate(err)
+	}
+	err := query(c)
+	if ctx.Err() != nil {
+		c.SetInterrupt(context.Background())
+	}
+	return translate(errors.Join(err, c.q("ROLLBACK").run()))
+}
+
+const (
+	selectPeppers = `SELECT name, secret FROM pepper ORDER BY created DESC, name DESC`
+	insertPepper  = `INSERT INTO pepper (name, secret, created) VALUES (?, ?, ?)`
+	selectLast    = `SELECT max(id) FROM event`
+	selectLabel   = `SELECT id, name FROM label`
+	// The file's lock proves that every earlier owner is dead, so their leases
+	// end now; what they had under way is for Take and Expire to judge. Leases
+	// that have run out need no help, which keeps this to the index's far end.
+	endLeases = `UPDATE operation SET due_at = ?2, owner = NULL WHERE label = ?1 AND due_at > ?2 AND owner IS NOT NULL`
+)
+
+// start loads what the writer keeps in memory and makes the pepper on first use.
+func (w *writer) start(given onceward.Pepper) error {
+	now := w.store.now().UnixMicro()
+	if err := w.c.Exec("PRAGMA wal_autocheckpoint = " + itoa(walPages) + "; PRAGMA journal_size_limit = " + itoa(walLimit)); err != nil {
+		return err
+	}
+	if err := w.loadPeppers(given, now); err != nil {
+		return err
+	}
+	if err := w.c.q(selectLabel).rows(func(s *stmt) error {
+		w.remember(s.ColumnInt64(0), s.ColumnText(1))
+		return nil
+	}); err != nil {
+		return err
+	}
+	for label := range w.names {
+		if err := w.c.q(endLeases).int(label).int(now).run(); err != nil {
+			return err
+		}
+	}
+	_, err := w.c.q(selectLast).row(func(s *stmt) { w.ids.Observe(onceward.EventID(s.ColumnInt64(0))) })
+	return err
+}
+
+func (w *writer) loadPeppers(given onceward.Pepper, now int64) error {
+	var known []onceward.Pepper
+	if err := w.c.q(selectPeppers).rows(func(s *stmt) error {
+		known = append(known, onceward.Pepper{Name: s.ColumnText(0), Secret: s.ColumnBlob(1, nil)})
+		return nil
+	}); err != nil {
+		return err
+	}
+	if given.Name == "" && len(known) == 0 {
+		given = onceward.Pepper{Name: "p1", Secret: make([]byte, 32)}
+		if _, err := rand.Read(given.Secret); err != nil {
+			return err
+		}
+	}
+	if given.Name != "" && !slices.ContainsFunc(known, func(p onceward.Pepper) bool { return p.Name == given.Name }) {
+		if err := w.c.q(insertPepper).string(given.Name).blob(given.Secret).int(now).run(); err != nil {
+			return err
+		}
+		known = slices.Insert(known, 0, given)
+	}
+	w.store.peppers = known
+	return nil
+}

@@ -1,0 +1,131 @@
+package sqlitestore
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/onceward/onceward"
+)
+
+const (
+	flagUnknown  = 1
+	flagDisputed = 2
+)
+
+const (
+	operationColumns = `o.event, o.n, o.label, o.generation, o.state, o.effect, o.fence, o.attempt, o.budget, o.intent, o.flags, o.owner, o.due_at, o.result, o.reason, o.changed`
+	selectOperation  = `SELECT ` + operationColumns + ` FROM operation o WHERE o.event = ? AND o.n = ?`
+	selectOperations = `SELECT ` + operationColumns + ` FROM operation o WHERE o.event = ? ORDER BY o.n`
+)
+
+// scanOperation reads operationColumns; the label is returned beside it.
+func scanOperation(s *stmt) (o onceward.Operation, label int64) {
+	flags := s.ColumnInt64(10)
+	return onceward.Operation{
+		ID:         onceward.OperationID{Event: onceward.EventID(s.ColumnInt64(0)), N: int(s.ColumnInt64(1))},
+		Generation: int(s.ColumnInt64(3)),
+		State:      onceward.State(s.ColumnInt64(4)),
+		Effect:     onceward.Effect(s.ColumnInt64(5)),
+		Fence:      s.ColumnInt64(6),
+		Attempt:    int(s.ColumnInt64(7)),
+		Budget:     int(s.ColumnInt64(8)),
+		Intent:     s.ColumnBool(9),
+		Unknown:    flags&flagUnknown != 0,
+		Disputed:   flags&flagDisputed != 0,
+		Owner:      s.ColumnText(11),
+		DueAt:      s.columnTime(12),
+		Result:     s.ColumnText(13),
+		Reason:     s.ColumnText(14),
+		Changed:    s.columnTime(15),
+	}, s.ColumnInt64(2)
+}
+
+// operation loads one operation; onceward.ErrNotFound when there is none.
+func (w *writer) operation(id onceward.OperationID) (onceward.Operation, error) {
+	var o onceward.Operation
+	var label int64
+	found, err := w.c.q(selectOperation).int(int64(id.Event)).int(int64(id.N)).row(func(s *stmt) { o, label = scanOperation(s) })
+	if err != nil {
+		return o, err
+	}
+	if !found {
+		return o, fmt.Errorf("operation %s: %w", id, onceward.ErrNotFound)
+	}
+	o.Name, err = w.name(label)
+	return o, err
+}
+
+// operations loads an event's operations, in order.
+func (w *writer) operations(id onceward.EventID) ([]onceward.Operation, error) {
+	var all []onceward.Operation
+	var labels []int64
+	err := w.c.q(selectOperations).int(int64(id)).rows(func(s *stmt) error {
+		o, label := scanOperation(s)
+		all, labels = append(all, o), append(labels, label)
+		return nil
+	})
+	for i := 0; i < len(all) && err == nil; i++ {
+		all[i].Name, err = w.name(labels[i])
+	}
+	return all, err
+}
+
+const updateOperation = `UPDATE operation SET generation = ?3, state = ?4, effect = ?5, fence = ?6, attempt = ?7, budget = ?8, intent = ?9, flags = ?10,
+ owner = ?11, due_at = ?12, result = ?13, reason = ?14, changed = ?15
+ WHERE event = ?1 AND n = ?2 AND state = ?16 AND fence = ?17`
+
+// move writes a transition that the rules allowed. State and fence are guarded
+// a second time here, and a third time by the schema.
+func (w *writer) move(from, to onceward.Operation) error {
+	var flags int64
+	if to.Unknown {
+		flags |= flagUnknown
+	}
+	if to.Disputed {
+		flags |= flagDisputed
+	}
+	if err := w.c.q(updateOperation).int(int64(to.ID.Event)).int(int64(to.ID.N)).int(int64(to.Generation)).int(int64(to.State)).
+		int(int64(to.Effect)).int(to.Fence).int(int64(to.Attempt)).int(int64(to.Budget)).bool(to.Intent).int(flags).
+		text(to.Owner).time(to.DueAt).text(to.Result).text(to.Reason).time(to.Changed).
+		int(int64(from.State)).int(from.Fence).run(); err != nil {
+		return err
+	}
+	if w.c.Changes() != 1 {
+		return fmt.Errorf("operation %s: %w", to.ID, onceward.ErrFenced)
+	}
+	if from.State == to.State {
+		return nil
+	}
+	label, err := w.label(to.Name)
+	if err != nil {
+		return err
+	}
+	w.count(label, from.State, to.State)
+	return nil
+}
+
+const insertAttempt = `INSERT INTO attempt (event, n, fence, number, started, ended, outcome, status, state, reason)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET ended = excluded.ended, outcome = excluded.outcome,
+ status = excluded.status, state = excluded.state, reason = excluded.reason`
+
+func (w *writer) attempt(a onceward.Attempt) error {
+	return w.c.q(insertAttempt).int(int64(a.Operation.Event)).int(int64(a.Operation.N)).int(a.Fence).int(int64(a.Number)).
+		int(a.Started.UnixMicro()).int(a.Ended.UnixMicro()).string(a.Outcome).optional(int64(a.Status)).int(int64(a.State)).text(a.Reason).run()
+}
+
+const insertAudit = `INSERT INTO audit (at, actor, action, target, event, n, before, after, fence, reason, evidence)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+// audit records who moved an operation, and why.
+func (w *writer) audit(from, to onceward.Operation, action string, d onceward.Decision) error {
+	return w.c.q(insertAudit).time(w.now).string(d.Actor).string(action).string(to.ID.String()).int(int64(to.ID.Event)).int(int64(to.ID.N)).
+		text(from.State.String()).text(to.State.String()).int(to.Fence).text(d.Reason).text(d.Evidence).run()
+}
+
+// leaseOf is the right that a taken operation gives its owner.
+func leaseOf(o onceward.Operation) onceward.Lease {
+	return onceward.Lease{Operation: o.ID, Fence: o.Fence, Attempt: o.Attempt, Until: o.DueAt, Owner: o.Owner}
+}
+
+// within reports the duration in whole microseconds, as stored.
+func within(d time.Duration) int64 { return int64(d / time.Microsecond) }

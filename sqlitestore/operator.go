@@ -1,0 +1,131 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/onceward/onceward"
+)
+
+// Retry makes an operation due again with the same key, on a person's word.
+func (s *Store) Retry(ctx context.Context, id onceward.OperationID, d onceward.Decision) (onceward.Operation, error) {
+	return s.decide(ctx, id, d, func(o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
+		return o.Retry(d, now)
+	})
+}
+
+// Resolve records what a person found out about an operation's outcome.
+func (s *Store) Resolve(ctx context.Context, id onceward.OperationID, completed bool, result string, d onceward.Decision) (onceward.Operation, error) {
+	return s.decide(ctx, id, d, func(o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
+		return o.Resolve(completed, result, d, now)
+	})
+}
+
+// Abandon gives an operation up, on a person's word.
+func (s *Store) Abandon(ctx context.Context, id onceward.OperationID, d onceward.Decision) (onceward.Operation, error) {
+	return s.decide(ctx, id, d, func(o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
+		return o.Abandon(d, now)
+	})
+}
+
+func (s *Store) decide(ctx context.Context, id onceward.OperationID, d onceward.Decision, change func(onceward.Operation, time.Time) (onceward.Operation, string, error)) (onceward.Operation, error) {
+	var decided onceward.Operation
+	err := s.write(ctx, func(w *writer) error {
+		o, err := w.operation(id)
+		if err != nil {
+			return err
+		}
+		var transition string
+		if decided, transition, err = change(o, w.now); err != nil {
+			return fmt.Errorf("operation %s: %w", id, err)
+		}
+		if err := w.move(o, decided); err != nil {
+			return err
+		}
+		return w.audit(o, decided, transition, d)
+	})
+	return decided, err
+}
+
+// Resume takes up everything of an event that is unfinished or dead, with the
+// same keys; completed operations are left alone. When one of them needs
+// consent that d lacks, nothing is changed.
+func (s *Store) Resume(ctx context.Context, id onceward.EventID, d onceward.Decision) ([]onceward.Operation, error) {
+	var all []onceward.Operation
+	err := s.write(ctx, func(w *writer) error {
+		var err error
+		if all, err = w.operations(id); err != nil {
+			return err
+		}
+		if len(all) == 0 {
+			return w.noOperations(id)
+		}
+		var changes []func() error
+		for i, o := range all {
+			retried, transition, err := o.Retry(d, w.now)
+			if errors.Is(err, onceward.ErrNotAllowed) && (o.State == onceward.Completed || o.State == onceward.Received || o.State == onceward.Processing) {
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("operation %s: %w", o.ID, err)
+			}
+			changes = append(changes, func() error {
+				all[i] = retried
+				if err := w.move(o, retried); err != nil {
+					return err
+				}
+				return w.audit(o, retried, transition, d)
+			})
+		}
+		for _, change := range changes {
+			if err := change(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+func (w *writer) noOperations(id onceward.EventID) error {
+	found, err := w.c.q(selectKnown).int(int64(id)).row(func(*stmt) {})
+	if err != nil {
+		return err
+	}
+	if !found {
+		return fmt.Errorf("event %s: %w", id, onceward.ErrNotFound)
+	}
+	return fmt.Errorf("event %s: %w: it has no operations to take up", id, onceward.ErrNotAllowed)
+}
+
+const (
+	insertPause = `INSERT INTO pause (destination, at, actor, reason) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`
+	deletePause = `DELETE FROM pause WHERE destination = ?`
+)
+
+// Pause stops calls to a destination until Unpause; pausing twice is once.
+func (s *Store) Pause(ctx context.Context, destination string, d onceward.Decision) error {
+	return s.write(ctx, func(w *writer) error {
+		if err := w.c.q(insertPause).string(destination).time(w.now).string(d.Actor).string(d.Reason).run(); err != nil || w.c.Changes() == 0 {
+			return err
+		}
+		return w.auditDestination(destination, "pause", d)
+	})
+}
+
+// Unpause lets calls to a destination go on.
+func (s *Store) Unpause(ctx context.Context, destination string, d onceward.Decision) error {
+	return s.write(ctx, func(w *writer) error {
+		if err := w.c.q(deletePause).string(destination).run(); err != nil || w.c.Changes() == 0 {
+			return err
+		}
+		return w.auditDestination(destination, "resume", d)
+	})
+}
+
+func (w *writer) auditDestination(destination, action string, d onceward.Decision) error {
+	return w.c.q(insertAudit).time(w.now).string(d.Actor).string(action).string(destination).null().null().null().null().null().
+		text(d.Reason).text(d.Evidence).run()
+}

@@ -1,0 +1,196 @@
+package sqlitestore
+
+import (
+	"time"
+
+	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/internal/batch"
+)
+
+// writer owns the only connection that writes. Its methods run on the batch's
+// goroutine, inside a transaction.
+type writer struct {
+	store    *Store
+	c        *conn
+	ids      onceward.EventIDs
+	labels   map[string]int64
+	names    map[int64]string
+	sources  map[sourceKey]int64
+	segments *segmentWriter
+
+	// Of the running transaction:
+	now    time.Time
+	fresh  map[onceward.Digest]freshEvent // events that it made
+	copies map[copyKey]*copies
+	moved  map[stateKey]int64 // counter changes
+}
+
+type sourceKey struct{ tenant, name, environment string }
+
+type stateKey struct {
+	label int64
+	state onceward.State
+}
+
+func newWriter(c *conn, s *Store) *writer {
+	return &writer{
+		store: s, c: c, segments: newSegmentWriter(),
+		labels: map[string]int64{}, names: map[int64]string{}, sources: map[sourceKey]int64{},
+		fresh: map[onceward.Digest]freshEvent{}, copies: map[copyKey]*copies{}, moved: map[stateKey]int64{},
+	}
+}
+
+// commit runs a batch in one transaction. When SQLite refuses it, each request
+// is tried apart, so that one poisonous row cannot fail its neighbours.
+func (w *writer) commit(items []*batch.Item[func(*writer) error]) {
+	began := time.Now()
+	results := make([]error, len(items))
+	if err := w.transaction(items, results); err != nil && len(items) > 1 {
+		for i := range items {
+			if err := w.transaction(items[i:i+1], results[i:i+1]); err != nil {
+				results[i] = err
+			}
+		}
+	} else if err != nil {
+		results[0] = err
+	}
+	if w.store.onCommit != nil {
+		w.store.onCommit(len(items), time.Since(began))
+	}
+	for i, item := range items {
+		item.Done(results[i])
+	}
+}
+
+func (w *writer) transaction(items []*batch.Item[func(*writer) error], results []error) (err error) {
+	if err := w.c.q("BEGIN IMMEDIATE").run(); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			w.rollback()
+		}
+	}()
+	w.begin()
+	for i, item := range items {
+		results[i] = item.Value(w)
+		if isStoreFault(results[i]) {
+			return results[i]
+		}
+	}
+	if err := w.flush(); err != nil {
+		return err
+	}
+	return w.c.q("COMMIT").run()
+}
+
+func (w *writer) begin() {
+	w.now = w.store.now().UTC()
+	clear(w.fresh)
+	clear(w.copies)
+	clear(w.moved)
+	w.dropSegments()
+}
+
+func (w *writer) rollback() {
+	_ = w.c.q("ROLLBACK").run() // SQLite may have rolled back by itself
+	w.begin()
+	// What the transaction had added to these may be gone.
+	clear(w.labels)
+	clear(w.names)
+	clear(w.sources)
+}
+
+// flush writes what the transaction gathered in memory.
+func (w *writer) flush() error {
+	if err := w.flushCopies(); err != nil {
+		return err
+	}
+	if err := w.flushSegments(); err != nil {
+		return err
+	}
+	return w.flushCounters()
+}
+
+const addCounter = `INSERT INTO counter (label, state, n) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n`
+
+func (w *writer) flushCounters() error {
+	for key, n := range w.moved {
+		if n == 0 {
+			continue
+		}
+		if err := w.c.q(addCounter).int(key.label).int(int64(key.state)).int(n).run(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) count(label int64, from, to onceward.State) {
+	if from != 0 {
+		w.moved[stateKey{label, from}]--
+	}
+	if to != 0 {
+		w.moved[stateKey{label, to}]++
+	}
+}
+
+const (
+	insertLabel   = `INSERT INTO label (name) VALUES (?) ON CONFLICT DO NOTHING`
+	selectLabelID = `SELECT id FROM label WHERE name = ?`
+)
+
+// label returns the number of an operation's name.
+func (w *writer) label(name string) (int64, error) {
+	if id, ok := w.labels[name]; ok {
+		return id, nil
+	}
+	if err := w.c.q(insertLabel).string(name).run(); err != nil {
+		return 0, err
+	}
+	var id int64
+	_, err := w.c.q(selectLabelID).string(name).row(func(s *stmt) { id = s.ColumnInt64(0) })
+	if err == nil {
+		w.remember(id, name)
+	}
+	return id, err
+}
+
+func (w *writer) remember(id int64, name string) { w.labels[name], w.names[id] = id, name }
+
+const selectLabelName = `SELECT name FROM label WHERE id = ?`
+
+// name returns the operation's name that label numbers.
+func (w *writer) name(label int64) (string, error) {
+	if name, ok := w.names[label]; ok {
+		return name, nil
+	}
+	var name string
+	_, err := w.c.q(selectLabelName).int(label).row(func(s *stmt) { name = s.ColumnText(0) })
+	if err == nil {
+		w.remember(label, name)
+	}
+	return name, err
+}
+
+const (
+	insertSource   = `INSERT INTO source (tenant, name, environment) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`
+	selectSourceID = `SELECT id FROM source WHERE tenant = ? AND name = ? AND environment = ?`
+)
+
+// source returns the number of a source.
+func (w *writer) source(k onceward.Key) (int64, error) {
+	key := sourceKey{k.Tenant, k.Source, k.Environment}
+	if id, ok := w.sources[key]; ok {
+		return id, nil
+	}
+	if err := w.c.q(insertSource).string(key.tenant).string(key.name).string(key.environment).run(); err != nil {
+		return 0, err
+	}
+	var id int64
+	_, err := w.c.q(selectSourceID).string(key.tenant).string(key.name).string(key.environment).row(func(s *stmt) { id = s.ColumnInt64(0) })
+	if err == nil {
+		w.sources[key] = id
+	}
+	return id, err
+}
