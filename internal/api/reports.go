@@ -1,0 +1,76 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/onceward/onceward"
+)
+
+// Audit is one change that a person, or the janitor, made.
+type Audit struct {
+	ID        int64     `json:"id"`
+	At        time.Time `json:"at"`
+	Actor     string    `json:"actor"`
+	Action    string    `json:"action"`
+	Target    string    `json:"target" doc:"Id of the event or operation, or name of the destination."`
+	From      string    `json:"from"`
+	To        string    `json:"to"`
+	Fence     int64     `json:"fence"`
+	Reason    string    `json:"reason"`
+	Evidence  string    `json:"evidence"`
+	Operation string    `json:"operation"`
+}
+
+// Stats is how everything stands, from counters kept as things happen.
+type Stats struct {
+	Version    string  `json:"version"`
+	Operations []Count `json:"operations"`
+}
+
+// Count is how many operations of one name stand in one state.
+type Count struct {
+	Name  string `json:"name"`
+	State string `json:"state"`
+	Count int64  `json:"count"`
+}
+
+func (s *server) reports() {
+	huma.Register(s.api, s.operation(http.MethodGet, "/v1/audit", "list-audit", "List the changes that people made, newest first", Viewer), s.listAudit)
+	huma.Register(s.api, s.operation(http.MethodGet, "/v1/stats", "get-stats", "Count operations by name and state", Viewer), s.getStats)
+}
+
+type auditQuery struct{ Paging }
+
+func (s *server) listAudit(ctx context.Context, in *auditQuery) (*answer[List[Audit]], error) {
+	found, next, err := s.Store.Audit(ctx, in.page())
+	if err != nil {
+		return nil, s.fail("list the audit log", err)
+	}
+	items := make([]Audit, len(found))
+	for i, a := range found {
+		items[i] = Audit{
+			ID: a.ID, At: a.At.UTC(), Actor: a.Actor, Action: a.Action, Target: a.Target, From: a.From, To: a.To,
+			Fence: a.Fence, Reason: a.Reason, Evidence: a.Evidence,
+		}
+		if a.Operation != (onceward.OperationID{}) {
+			items[i].Operation = a.Operation.String()
+		}
+	}
+	return page(items, next), nil
+}
+
+func (s *server) getStats(ctx context.Context, _ *struct{}) (*answer[Stats], error) {
+	counts, err := s.Store.Counts(ctx)
+	if err != nil {
+		return nil, s.fail("count operations", err)
+	}
+	out := Stats{Version: s.Version, Operations: make([]Count, len(counts))}
+	for i, c := range counts {
+		out.Operations[i] = Count{c.Operation, c.State.String(), c.N}
+	}
+	return &answer[Stats]{out}, nil
+}

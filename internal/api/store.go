@@ -1,0 +1,27 @@
+package api
+
+import (
+	"context"
+
+	"github.com/onceward/onceward"
+)
+
+// Store is what the API reads and changes. Its errors are, or wrap, the
+// root package's sentinels; anything else is answered as a fault of ours.
+type Store interface {
+	Events(ctx context.Context, q onceward.EventQuery) (items []onceward.Event, next string, err error)
+	History(ctx context.Context, id onceward.EventID) (onceward.History, error)
+	Payload(ctx context.Context, id onceward.EventID) (onceward.Payload, error)
+	Operations(ctx context.Context, q onceward.OperationQuery) (items []onceward.Operation, next string, err error)
+	Operation(ctx context.Context, id onceward.OperationID) (onceward.Operation, error)
+	Retry(ctx context.Context, id onceward.OperationID, d onceward.Decision) (onceward.Operation, error)
+	Resolve(ctx context.Context, id onceward.OperationID, completed bool, result string, d onceward.Decision) (onceward.Operation, error)
+	Abandon(ctx context.Context, id onceward.OperationID, d onceward.Decision) (onceward.Operation, error)
+	Resume(ctx context.Context, id onceward.EventID, d onceward.Decision) ([]onceward.Operation, error)
+	Pauses(ctx context.Context) ([]onceward.Pause, error)
+	Pause(ctx context.Context, destination string, d onceward.Decision) error
+	Unpause(ctx context.Context, destination string, d onceward.Decision) error
+	Audit(ctx context.Context, p onceward.Page) (items []onceward.Audit, next string, err error)
+	Counts(ctx context.Context) ([]onceward.Count, error)
+	Ping(ctx context.Context) error
+}
