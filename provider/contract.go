@@ -1,0 +1,124 @@
+// Package provider knows the senders of webhooks: what each of them signs and
+// how, which of its fields is the identity of an event, how it retries and what
+// it wants to hear. It is the only place where an identity comes from.
+//
+// A sender is a [Contract], which is data, in a file of its own. A [Source] is
+// a contract with secrets: it verifies a [Request], answers the sender's
+// handshake and turns an authentic request into arrivals.
+//
+// Everything here is a pure function of its input: no network, no clock (time
+// comes in with the request), no store. Arrivals never fails on what a sender
+// wrote: what cannot be read is an arrival held for a person, recorded byte for
+// byte. No error and no reason ever contains a secret, a signature or a body.
+package provider
+
+import (
+	"slices"
+	"time"
+)
+
+// Contract is what is known about one sender.
+type Contract struct {
+	Name       string
+	Title      string
+	Revision   string // changes with every change of the contract
+	Category   string
+	SourceDocs []string // where the facts are from
+	Confidence string   // verified-from-sdk-code, verified-from-docs, from-memory
+
+	Scheme     string    // name of the verification scheme
+	Headers    []string  // headers that the scheme reads
+	Signature  Signature // the scheme as data, where it is one header with an HMAC
+	Tolerance  time.Duration
+	Rotation   string // how the sender changes its secret
+	BodySigned bool   // the signature covers the body's bytes
+
+	ID         []string // expressions; several are joined, each behind its length
+	FormID     []string // used instead when the body is a form
+	Scope      string   // within what an id is unique
+	IDSigned   bool     // every part of the id is inside the signature
+	IDNote     string   // why this field, and not its neighbours
+	Type       string   // expressions, empty when the sender has no such field
+	FormType   string
+	OccurredAt string
+	Version    string
+	Account    string
+	Mode       string
+	ModeNames  map[string]string // the marker's values and what they mean
+
+	Handshake string // what the sender asks for before it sends, in words
+	Deadline  time.Duration
+	Success   Reply  // a zero ContentType means that any body is welcome
+	RetryOn   string // which answers make it send again, in words
+	StopOn    string // which make it give up this event
+	Unsubs    string // which make it stop sending altogether
+
+	RetryHorizon time.Duration // how long it sends again by itself; 0 is unknown or never
+	ManualWindow time.Duration // how far back a person can send again
+	Memory       time.Duration // recommended memory of keys
+	Volatile     []string      // paths that may differ between copies of one event
+	MaxBody      int64         // the sender's own limit in bytes; 0 when it has none
+
+	notes []string // weaknesses that do not follow from the fields above
+
+	newScheme func(o *Options) (scheme, error)
+	answer    func(r *Request) (Reply, bool)
+	sample    func(d *draft)
+}
+
+// Reply is what a sender wants to hear.
+type Reply struct {
+	Status      int
+	ContentType string
+	Body        []byte
+}
+
+// Contracts lists every sender that is built in, generic schemes last.
+func Contracts() []Contract {
+	return []Contract{
+		stripe(),
+		github(),
+		shopify(),
+		slack(),
+		gitlab(),
+		standardWebhooks(),
+		svix(),
+		genericHMAC(),
+		none(),
+	}
+}
+
+// Find returns the contract of that name.
+func Find(name string) (Contract, bool) {
+	all := Contracts()
+	i := slices.IndexFunc(all, func(c Contract) bool { return c.Name == name })
+	if i < 0 {
+		return Contract{}, false
+	}
+	return all[i], true
+}
+
+func names() []string {
+	all := Contracts()
+	list := make([]string, len(all))
+	for i := range all {
+		list[i] = all[i].Name
+	}
+	return list
+}
+
+// Weaknesses says what this contract cannot promise, each in one sentence for
+// the person who configures it.
+func (c *Contract) Weaknesses() []string {
+	var list []string
+	if c.BodySigned && !c.IDSigned && len(c.ID) > 0 {
+		list = append(list, "the event id is not inside the signature: a captured request can be sent again under another id, so signed bodies are remembered and a known body under another id is quarantined")
+	}
+	if slices.Contains(c.ID, "body-sha256") {
+		list = append(list, "the identity is the body's digest: two events with equal bytes are one event, and a sender that changes one byte on a retry makes a second event")
+	}
+	if c.BodySigned && c.Tolerance <= 0 {
+		list = append(list, "no signed time is checked: a captured request stays valid as long as the secret does, and only the memory of keys stops it")
+	}
+	return append(list, c.notes...)
+}

@@ -1,0 +1,159 @@
+package provider
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"strings"
+)
+
+// Equivalent reports whether two bodies say the same, apart from the volatile
+// paths: the same keys, exact in case, with the same values. The order of
+// keys, white space and the spelling of escapes do not matter; numbers are the
+// same only digit for digit. A body that is not JSON, nests too deep, or has a
+// key twice is equivalent to nothing.
+func Equivalent(a, b []byte, volatile []string) bool {
+	plan := newPlan()
+	for _, text := range volatile {
+		path, rule := parsePath(text)
+		if rule != "" {
+			return false
+		}
+		plan.add(path)
+	}
+	first, ok := canonical(plan, a)
+	if !ok {
+		return false
+	}
+	second, ok := canonical(plan, b)
+	return ok && bytes.Equal(first, second)
+}
+
+// canonical writes a document in one form. The plan has checked the grammar
+// and the depth before, so the writer may recurse and trust every byte.
+func canonical(plan *jsonPlan, data []byte) ([]byte, bool) {
+	r := plan.open(data)
+	problem := r.problem
+	plan.close(r)
+	if problem != readable {
+		return nil, false
+	}
+	w := &canonicalWriter{jsonReader: jsonReader{data: data}, unique: true}
+	if bytes.HasPrefix(data, []byte("\uFEFF")) {
+		w.pos = 3
+	}
+	out := w.write(make([]byte, 0, len(data)), &plan.root)
+	return out, w.unique
+}
+
+type canonicalWriter struct {
+	jsonReader
+	unique bool
+}
+
+// write appends the canonical form of the next value. Strings are written
+// behind a tag and their length, so that no two values look alike.
+func (w *canonicalWriter) write(out []byte, node *pathNode) []byte {
+	w.space()
+	start := w.pos
+	switch w.data[start] {
+	case '{':
+		return w.object(out, node)
+	case '[':
+		return w.list(out, node)
+	case '"':
+		w.text()
+		return w.quote(out, w.data[start+1:w.pos-1])
+	case 't', 'n':
+		w.pos += 4
+	case 'f':
+		w.pos += 5
+	default:
+		w.number()
+	}
+	return appendPart(append(out, '0'), w.data[start:w.pos])
+}
+
+// appendPart appends a text behind its length.
+func appendPart(out, text []byte) []byte {
+	return append(binary.AppendUvarint(out, uint64(len(text))), text...)
+}
+
+func (w *canonicalWriter) quote(out, inside []byte) []byte {
+	w.scratch, _ = unescape(w.scratch[:0], inside)
+	return appendPart(append(out, '"'), w.scratch)
+}
+
+func (w *canonicalWriter) list(out []byte, node *pathNode) []byte {
+	w.pos++
+	out = append(out, '[')
+	for index := 0; ; index++ {
+		if w.space(); w.data[w.pos] == ']' {
+			w.pos++
+			return append(out, ']')
+		}
+		child := childAt(node, index)
+		if before := len(out); child != nil && child.slot >= 0 {
+			out = append(w.write(out, nil)[:before], '~')
+		} else {
+			out = w.write(append(out, ','), child)
+		}
+		if w.space(); w.data[w.pos] == ',' {
+			w.pos++
+		}
+	}
+}
+
+func childAt(node *pathNode, index int) *pathNode {
+	if node != nil {
+		for _, c := range node.next {
+			if c.index == index {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// object sorts the members by key; the volatile ones are left out. Its form is
+// a digest, so that deep nesting does not copy the same bytes at every level.
+func (w *canonicalWriter) object(out []byte, node *pathNode) []byte {
+	type member struct {
+		key  string
+		form []byte
+	}
+	var members []member
+	w.pos++
+	for {
+		if w.space(); w.data[w.pos] == '}' {
+			w.pos++
+			break
+		}
+		start := w.pos
+		w.text()
+		w.scratch, _ = unescape(w.scratch[:0], w.data[start+1:w.pos-1])
+		key := string(w.scratch)
+		w.space()
+		w.pos++ // the colon
+		var child *pathNode
+		if node != nil {
+			child = node.child(key)
+		}
+		form := w.write(nil, child)
+		if child == nil || child.slot < 0 {
+			members = append(members, member{key, form})
+		}
+		if w.space(); w.data[w.pos] == ',' {
+			w.pos++
+		}
+	}
+	slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.key, b.key) })
+	sum := sha256.New()
+	for i, m := range members {
+		w.unique = w.unique && (i == 0 || members[i-1].key != m.key)
+		sum.Write(appendPart(nil, []byte(m.key)))
+		sum.Write(m.form)
+	}
+	return sum.Sum(append(out, '{'))
+}

@@ -1,0 +1,213 @@
+package provider
+
+import (
+	"bytes"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/onceward/onceward"
+)
+
+// input is one authentic request while its fields are read.
+type input struct {
+	r       *Request
+	body    []byte // decoded
+	coding  string // why the body could not be decoded
+	reader  *jsonReader
+	item    *jsonReader // of the item being read, in a batch
+	digests [32]byte    // SHA-256 of the event's own bytes
+}
+
+// reading is what an expression found.
+type reading struct {
+	text  string
+	state presence
+	why   string // why it is ambiguous; or absent although it may be there
+}
+
+func unusable(e *expression, format string, args ...any) reading {
+	return reading{state: ambiguous, why: e.display() + " " + fmt.Sprintf(format, args...)}
+}
+
+// read evaluates an expression. What is there but must not be used (two
+// different values, a list, half a character) is ambiguous and never absent.
+func (in *input) read(e *expression) reading {
+	switch e.kind {
+	case fromHeader:
+		value, state := in.r.header(e.name)
+		if state == ambiguous {
+			return unusable(e, "was sent with different values")
+		}
+		return e.checked(value)
+	case fromBody:
+		return in.json(in.reader, e)
+	case fromItem:
+		return in.json(in.item, e)
+	case fromForm:
+		if in.coding != "" {
+			return reading{why: in.coding}
+		}
+		return field(e, string(in.body))
+	case fromQuery:
+		return field(e, in.r.query())
+	}
+	return reading{text: contentID(in.digests), state: present}
+}
+
+// checked accepts a value as text. Only UTF-8 without NUL is: anything else
+// cannot be kept and shown the same way in every store.
+func (e *expression) checked(value string) reading {
+	switch {
+	case strings.TrimSpace(value) == "":
+		return reading{}
+	case !utf8.ValidString(value):
+		return unusable(e, "is not UTF-8 text")
+	case strings.IndexByte(value, 0) >= 0:
+		return unusable(e, "contains a NUL")
+	}
+	return reading{text: value, state: present}
+}
+
+// json reads a value that the reader found.
+func (in *input) json(r *jsonReader, e *expression) reading {
+	if in.coding != "" {
+		return reading{why: in.coding}
+	}
+	if r.problem != readable {
+		return reading{why: r.explain()}
+	}
+	v := r.values[e.slot]
+	if v.repeated {
+		return unusable(e, "stands twice in the body, so it has two answers")
+	}
+	switch v.kind {
+	case 0, 'n':
+		return reading{}
+	case '{':
+		return unusable(e, "is an object, not a value")
+	case '[':
+		return unusable(e, "is a list, not a value")
+	case '"':
+		inside := r.data[v.start+1 : v.end-1]
+		if bytes.IndexByte(inside, '\\') < 0 {
+			return e.checked(string(inside))
+		}
+		text, whole := unescape(nil, inside)
+		if !whole {
+			return unusable(e, "has half of a surrogate pair in it")
+		}
+		return e.checked(string(text))
+	}
+	return e.checked(string(r.data[v.start:v.end]))
+}
+
+// explain says why a body is not read.
+func (r *jsonReader) explain() string {
+	switch r.problem {
+	case emptyText:
+		return "body is not JSON: it is empty"
+	case tooDeep:
+		return "body is nested deeper than " + strconv.Itoa(maxDepth)
+	}
+	return "body is not JSON (at byte " + strconv.Itoa(r.pos) + ")"
+}
+
+// field reads a field of a form or a query. The pairs are walked over one by
+// one, and only names are decoded, so a long form costs its length.
+func field(e *expression, pairs string) reading {
+	found := reading{}
+	for pairs != "" {
+		var pair string
+		pair, pairs, _ = strings.Cut(pairs, "&")
+		name, value, _ := strings.Cut(pair, "=")
+		if decoded, err := url.QueryUnescape(name); err != nil || decoded != e.name {
+			continue
+		}
+		decoded, err := url.QueryUnescape(value)
+		if err != nil {
+			return unusable(e, "is not encoded as a form is")
+		}
+		next := e.checked(decoded)
+		if found.state == present && next != found {
+			return unusable(e, "was sent with different values")
+		}
+		if found = next; found.state == ambiguous {
+			return found
+		}
+	}
+	return found
+}
+
+// contentID is the identity of an event that has no other.
+func contentID(sum [32]byte) string {
+	var b [7 + 64]byte
+	copy(b[:], "sha256:")
+	const digits = "0123456789abcdef"
+	for i, c := range sum {
+		b[7+2*i], b[8+2*i] = digits[c>>4], digits[c&15]
+	}
+	return string(b[:])
+}
+
+// required reads a value that must be there; why says what is wrong otherwise.
+func (in *input) required(name string, e *expression) (text, why string) {
+	found := in.read(e)
+	switch {
+	case found.state == present && len(found.text) <= onceward.MaxKeyPart:
+		return found.text, ""
+	case found.state == present:
+		return "", tooLong(name, len(found.text))
+	case found.state == ambiguous:
+		return "", name + ": " + found.why
+	case found.why != "":
+		return "", found.why
+	}
+	return "", name + ": " + e.display() + " is missing"
+}
+
+func tooLong(name string, length int) string {
+	if name == "id" {
+		name = "event id"
+	}
+	return fmt.Sprintf("%s has %d bytes, more than %d", name, length, onceward.MaxKeyPart)
+}
+
+// optional reads a value that may be absent, also because the body is none
+// that it could be in.
+func (in *input) optional(name string, e *expression) (text, why string) {
+	if e == nil {
+		return "", ""
+	}
+	found := in.read(e)
+	if found.state == absent {
+		return "", ""
+	}
+	if found.state == present && len(found.text) <= onceward.MaxKeyPart {
+		return found.text, ""
+	}
+	return in.required(name, e)
+}
+
+// id reads the event id. Several parts are joined, each behind its length, so
+// that "a" and "bc" are not "ab" and "c".
+func (in *input) id(list []*expression) (id, why string) {
+	if len(list) == 1 {
+		return in.required("id", list[0])
+	}
+	joined := make([]byte, 0, 128)
+	for _, e := range list {
+		part, why := in.required("id", e)
+		if why != "" {
+			return "", why
+		}
+		joined = strconv.AppendInt(joined, int64(len(part)), 10)
+		joined = append(append(append(joined, ':'), part...), ',')
+	}
+	if len(joined) > onceward.MaxKeyPart {
+		return "", tooLong("id", len(joined))
+	}
+	return string(joined), ""
+}

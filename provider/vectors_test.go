@@ -1,0 +1,107 @@
+package provider_test
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/onceward/onceward/provider"
+)
+
+// known is a vector with what an independent implementation said about it.
+type known struct {
+	provider.Vector
+	Expect            string   `json:"expect"`
+	Reason            string   `json:"reason"`
+	ExpectEventIDs    []string `json:"expect_event_ids"`
+	ExpectTenant      string   `json:"expect_tenant"`
+	ExpectEnvironment string   `json:"expect_environment"`
+	ExpectResponse    *struct {
+		Status      int    `json:"status"`
+		Body        string `json:"body"`
+		ContentType string `json:"content_type"`
+	} `json:"expect_response"`
+}
+
+func TestVectors(t *testing.T) {
+	data, err := os.ReadFile("testdata/vectors.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct{ Vectors []known }
+	if err := json.Unmarshal(data, &file); err != nil {
+		t.Fatal(err)
+	}
+	if len(file.Vectors) < 35 {
+		t.Fatalf("only %d vectors", len(file.Vectors))
+	}
+	for _, v := range file.Vectors {
+		t.Run(v.ID, func(t *testing.T) {
+			got := v.Check()
+			if want := v.Expect == "valid"; got.Valid != want || got.Reason != v.Reason {
+				t.Fatalf("valid %v, reason %q (%s); want %v, %q", got.Valid, got.Reason, got.Detail, want, v.Reason)
+			}
+			if v.ExpectEventIDs != nil {
+				if diff := cmp.Diff(v.ExpectEventIDs, got.Events); diff != "" {
+					t.Error(diff)
+				}
+			}
+			if v.ExpectTenant != got.Account && v.ExpectTenant != "" {
+				t.Errorf("account %q, want %q", got.Account, v.ExpectTenant)
+			}
+			if v.ExpectEnvironment != got.Mode && v.ExpectEnvironment != "" {
+				t.Errorf("mode %q, want %q", got.Mode, v.ExpectEnvironment)
+			}
+			if want := v.ExpectResponse; want != nil {
+				if got.Response == nil || got.Response.Status != want.Status || got.Response.Body != want.Body || got.Response.ContentType != want.ContentType {
+					t.Errorf("response %+v, want %+v", got.Response, want)
+				}
+			}
+		})
+	}
+}
+
+func TestVectorVerdicts(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		line string
+		want provider.VectorVerdict
+	}{
+		{
+			"a sender that is not built in is unknown",
+			`{"provider":"fax"}`,
+			provider.VectorVerdict{Reason: "unknown-provider", Detail: "provider fax is not built in", Events: []string{}},
+		},
+		{
+			"an extraction needs no secret, and joins parts with a bar",
+			`{"provider":"shopify","kind":"extract","headers":{"x-shopify-topic":"orders/create","x-shopify-event-id":"e1"},"body":"{}"}`,
+			provider.VectorVerdict{Valid: true, EventID: "orders/create|e1", Type: "orders/create", Events: []string{"orders/create|e1"}},
+		},
+		{
+			"an authentic request without an identity is valid and has no event id",
+			`{"provider":"github","kind":"signature","secret":"mysecret","headers":{"X-Hub-Signature-256":"sha256=4864d2759938a15468b5df9ade20bf161da9b4f737ea61794142f3484236bda3"},"body":"{\"foo\":\"bar\"}"}`,
+			provider.VectorVerdict{Valid: true, Detail: "quarantined: id: header X-GitHub-Delivery is missing", Secret: "secret 1", Events: []string{}},
+		},
+		{
+			"a signature vector without key material is not judged",
+			`{"provider":"stripe","body":"{}"}`,
+			provider.VectorVerdict{Reason: "invalid-options", Detail: "secrets: provider stripe needs at least one secret", Events: []string{}},
+		},
+		{
+			"a body in base64 is read byte for byte",
+			`{"provider":"github","secrets":["other","mysecret"],"headers":{"X-Hub-Signature-256":"sha256=4864d2759938a15468b5df9ade20bf161da9b4f737ea61794142f3484236bda3","x-github-delivery":"d","x-github-event":"ping"},"body_base64":"eyJmb28iOiJiYXIifQ=="}`,
+			provider.VectorVerdict{Valid: true, EventID: "d", Type: "ping", Secret: "secret 2", Events: []string{"d"}},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var v provider.Vector
+			if err := json.Unmarshal([]byte(test.line), &v); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, v.Check()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
