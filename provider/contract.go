@@ -26,12 +26,15 @@ type Contract struct {
 	SourceDocs []string // where the facts are from
 	Confidence string   // verified-from-sdk-code, verified-from-docs, from-memory
 
-	Scheme     string    // name of the verification scheme
-	Headers    []string  // headers that the scheme reads
-	Signature  Signature // the scheme as data, where it is one header with an HMAC
-	Tolerance  time.Duration
-	Rotation   string // how the sender changes its secret
-	BodySigned bool   // the signature covers the body's bytes
+	Scheme  string   // name of the verification scheme
+	Headers []string // headers that the scheme reads
+	// Credentials are headers that are secrets themselves: they are never kept
+	// and never passed on.
+	Credentials []string
+	Signature   Signature // the scheme as data, where it is one header with an HMAC
+	Tolerance   time.Duration
+	Rotation    string // how the sender changes its secret
+	BodySigned  bool   // the signature covers the body's bytes
 
 	ID         []string // expressions; several are joined, each behind its length
 	FormID     []string // used instead when the body is a form

@@ -19,10 +19,11 @@ func gitlab() Contract {
 		SourceDocs: []string{"GitLab Docs: Webhooks", "GitLab MR 230944 (webhook signing token)", "GitLab issue 14888 / 388692 (Idempotency-Key)"},
 		Confidence: "verified-from-docs",
 
-		Scheme:    "static-token | standard-webhooks",
-		Headers:   []string{"X-Gitlab-Token", "webhook-id", "webhook-timestamp", "webhook-signature"},
-		Tolerance: 5 * time.Minute,
-		Rotation:  "none: configure the old and the new secret while you change it",
+		Scheme:      "static-token | standard-webhooks",
+		Headers:     []string{"X-Gitlab-Token", "webhook-id", "webhook-timestamp", "webhook-signature"},
+		Credentials: []string{gitlabTokenHeader},
+		Tolerance:   5 * time.Minute,
+		Rotation:    "none: configure the old and the new secret while you change it",
 
 		ID:     []string{"header:Idempotency-Key"},
 		Scope:  "one webhook",

@@ -1,12 +1,11 @@
 package provider
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"net/textproto"
 	"strconv"
 	"strings"
-
-	"crypto/sha256"
 )
 
 // headerScheme verifies an HMAC in one header: most senders, as data.

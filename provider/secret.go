@@ -7,6 +7,7 @@ import (
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"strings"
@@ -141,7 +142,7 @@ func (m *mac) spell(encoding string) string {
 // become another key.
 func decodeKey(text string) ([]byte, error) {
 	if strings.ContainsFunc(text, unicode.IsSpace) {
-		return nil, fmt.Errorf("has whitespace inside")
+		return nil, errors.New("has whitespace inside")
 	}
 	text = strings.TrimRight(text, "=")
 	encoding := base64.RawStdEncoding
@@ -150,10 +151,10 @@ func decodeKey(text string) ([]byte, error) {
 	}
 	key, err := encoding.DecodeString(text)
 	if err != nil {
-		return nil, fmt.Errorf("is not base64")
+		return nil, errors.New("is not base64")
 	}
 	if len(key) == 0 {
-		return nil, fmt.Errorf("holds no bytes")
+		return nil, errors.New("holds no bytes")
 	}
 	return key, nil
 }
