@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/internal/api"
+)
+
+type operationsCommand struct {
+	List    operationsList    `cmd:"" help:"List operations, newest first."`
+	Show    operationsShow    `cmd:"" help:"Show one operation."`
+	Retry   operationsRetry   `cmd:"" help:"Run an operation again, with the same key."`
+	Resolve operationsResolve `cmd:"" help:"Record what was found at the other side."`
+	Abandon operationsAbandon `cmd:"" help:"Give an operation up."`
+}
+
+type operationsList struct {
+	State string `help:"Only in this state." placeholder:"STATE"`
+	Name  string `help:"Only of this name." placeholder:"NAME"`
+	Event string `help:"Only of this event." placeholder:"evt_…"`
+	Since string `help:"Only of events received at or after this time (RFC 3339)." placeholder:"TIME"`
+	Until string `help:"Only of events received before this time (RFC 3339)." placeholder:"TIME"`
+	paging
+}
+
+// Run is called by the parser.
+func (c *operationsList) Run(ctx context.Context, a *app) error {
+	query := filters("state", c.State, "name", c.Name, "event", c.Event, "since", c.Since, "until", c.Until)
+	return list(ctx, a, "/v1/operations", query, c.paging, []column[api.Operation]{
+		{"OPERATION", func(o api.Operation) string { return o.ID }},
+		{"NAME", func(o api.Operation) string { return o.Name }},
+		{"STATE", func(o api.Operation) string { return o.State }},
+		{"ATTEMPT", func(o api.Operation) string { return strconv.Itoa(o.Attempt) }},
+		{"NEXT", func(o api.Operation) string { return moment(o.NextAt) }},
+		{"RESULT", func(o api.Operation) string { return o.Result }},
+		{"REASON", func(o api.Operation) string { return o.Reason }},
+	})
+}
+
+type operationsShow struct {
+	ID string `arg:"" help:"The operation: op_…"`
+}
+
+// Run is called by the parser.
+func (c *operationsShow) Run(ctx context.Context, a *app) error {
+	return a.operation(c.ID, func(path string, out *api.Operation) error { return a.api.get(ctx, path, nil, out) })
+}
+
+type operationsRetry struct {
+	ID                  string `arg:"" help:"The operation: op_…"`
+	Reason              string `help:"Why; it lands in the audit log." required:"" placeholder:"TEXT"`
+	AcceptDuplicateRisk bool   `help:"Accept that the effect may happen a second time."`
+}
+
+// Run is called by the parser.
+func (c *operationsRetry) Run(ctx context.Context, a *app) error {
+	return a.operation(c.ID, func(path string, out *api.Operation) error {
+		return a.api.post(ctx, path+"/retry", api.Retry{Reason: c.Reason, AcceptDuplicateRisk: c.AcceptDuplicateRisk}, out)
+	})
+}
+
+type operationsResolve struct {
+	ID         string `arg:"" help:"The operation: op_…"`
+	Completed  bool   `help:"The other side has the effect." xor:"outcome" required:""`
+	NotApplied bool   `help:"The other side does not have it; it runs again, with the same key." xor:"outcome" required:""`
+	Evidence   string `help:"What was seen at the other side, and where." required:"" placeholder:"TEXT"`
+	Reason     string `help:"Why; it lands in the audit log." required:"" placeholder:"TEXT"`
+	Result     string `help:"The other side's reference, with --completed." placeholder:"REF"`
+}
+
+// Run is called by the parser.
+func (c *operationsResolve) Run(ctx context.Context, a *app) error {
+	body := api.Resolve{Outcome: "completed", Evidence: c.Evidence, Reason: c.Reason, Result: c.Result}
+	if c.NotApplied {
+		body.Outcome = "not_applied"
+	}
+	return a.operation(c.ID, func(path string, out *api.Operation) error { return a.api.post(ctx, path+"/resolve", body, out) })
+}
+
+type operationsAbandon struct {
+	ID     string `arg:"" help:"The operation: op_…"`
+	Reason string `help:"Why; it lands in the audit log." required:"" placeholder:"TEXT"`
+}
+
+// Run is called by the parser.
+func (c *operationsAbandon) Run(ctx context.Context, a *app) error {
+	return a.operation(c.ID, func(path string, out *api.Operation) error {
+		return a.api.post(ctx, path+"/abandon", api.Abandon{Reason: c.Reason}, out)
+	})
+}
+
+// operation calls the API about one operation and prints how it stands then.
+func (a *app) operation(id string, call func(path string, out *api.Operation) error) error {
+	if _, err := onceward.ParseOperationID(id); err != nil {
+		return usageError{err}
+	}
+	var out api.Operation
+	if err := call("/v1/operations/"+id, &out); err != nil {
+		return err
+	}
+	if a.json {
+		return printJSON(a.stdout, out)
+	}
+	return printOperation(a.stdout, out)
+}
+
+func printOperation(w io.Writer, o api.Operation) error {
+	var b strings.Builder
+	tellOperation(&b, o)
+	line(&b, "    onceward events show %s tells the whole story", o.Event)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func tellOperation(b *strings.Builder, o api.Operation) {
+	line(b, "  %s %s: %s, attempt %d, effect %s", o.ID, o.Name, o.State, o.Attempt, o.Effect)
+	disputed := ""
+	if o.Disputed {
+		disputed = "a late report contradicts what was decided since"
+	}
+	for _, f := range []struct{ name, value string }{
+		{"key", o.Key}, {"result", o.Result}, {"reason", o.Reason}, {"next attempt", moment(o.NextAt)},
+		{"lease until", moment(o.LeaseUntil)}, {"disputed", disputed},
+	} {
+		if f.value != "" {
+			line(b, "    %-12s %s", f.name, f.value)
+		}
+	}
+}
