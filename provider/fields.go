@@ -15,6 +15,7 @@ type fields struct {
 	items             *expression
 	plan, itemPlan    *jsonPlan
 	typed, versioned  bool // configured here, so needed
+	timed             bool // occurred_at is configured here
 	signed            bool // the whole id is inside the signature
 	byScheme          bool // the id's header depends on the request
 	typeInID          bool
@@ -28,7 +29,7 @@ const maxIDParts = 16
 func (f *fields) compile(s *Source, o *Options) error {
 	c := &s.contract
 	f.plan, f.itemPlan = newPlan(), newPlan()
-	f.typed, f.versioned = o.Type != "", len(o.Versions) > 0
+	f.typed, f.versioned, f.timed = o.Type != "", len(o.Versions) > 0, o.OccurredAt != ""
 	if err := f.compileItems(o); err != nil {
 		return err
 	}

@@ -84,8 +84,10 @@ func (p *jsonPlan) open(data []byte) *jsonReader {
 		return r
 	}
 	r.value(&p.root)
-	r.space()
-	if r.problem == readable && r.pos != len(data) {
+	if r.problem != readable {
+		return r // pos stays where it is wrong
+	}
+	if r.space(); r.pos != len(data) {
 		r.problem = notJSON
 	}
 	return r

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -89,15 +90,7 @@ func (s *Source) place(p *placement, d *draft) {
 		p.document = map[string]any{}
 	}
 	if !f.byScheme {
-		for i := len(f.id) - 1; i >= 0; i-- {
-			value := d.id
-			if e := f.id[i]; e.same(f.kind) {
-				value = d.kind
-			} else if d.id = "part-" + strconv.Itoa(i); e.kind == fromDigest {
-				continue
-			}
-			p.set(f.id[i], value)
-		}
+		s.placeID(p, d)
 	}
 	if f.typed {
 		p.set(f.kind, d.kind)
@@ -112,13 +105,29 @@ func (s *Source) place(p *placement, d *draft) {
 			}
 		}
 	}
-	if f.occurred != nil && !d.at.IsZero() && s.contract.OccurredAt != "" && f.occurred.kind != fromHeader {
-		if p.document != nil || p.form != nil {
-			p.set(f.occurred, d.at.Unix())
-		}
+	if f.timed && !d.at.IsZero() {
+		p.set(f.occurred, d.at.UTC().Format(time.RFC3339))
 	}
 	if f.items != nil {
 		p.document = setPath(p.document, f.items.path, []any{p.item})
+	}
+}
+
+// placeID puts the id into the last part that can hold it; the others are what
+// they are for every event.
+func (s *Source) placeID(p *placement, d *draft) {
+	placed := false
+	for i, e := range slices.Backward(s.fields.id) {
+		switch {
+		case e.same(s.fields.kind):
+			p.set(e, d.kind)
+		case e.kind == fromDigest:
+		case !placed:
+			p.set(e, d.id)
+			placed = true
+		default:
+			p.set(e, "part-"+strconv.Itoa(i))
+		}
 	}
 }
 

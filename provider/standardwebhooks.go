@@ -36,7 +36,7 @@ func standardWebhooks() Contract {
 		Memory:       7 * 24 * time.Hour,
 
 		newScheme: func(o *Options) (scheme, error) { return checkedMessageScheme(o, standardHeaders()) },
-		sample:    messageSample,
+		sample:    messageSample("Webhook-Id"),
 	}
 }
 
@@ -56,14 +56,17 @@ func svix() Contract {
 	c.RetryHorizon = 27*time.Hour + 35*time.Minute
 	c.ManualWindow = 28 * 24 * time.Hour
 	c.Memory = 30 * 24 * time.Hour
+	c.sample = messageSample("Svix-Id")
 	c.newScheme = func(o *Options) (scheme, error) {
 		return checkedMessageScheme(o, append([]messageHeaders{newMessageHeaders("svix")}, standardHeaders()...))
 	}
 	return c
 }
 
-func messageSample(d *draft) {
-	d.kind = "invoice.paid"
-	d.header("Webhook-Id", d.id)
-	d.json(`{"type":"invoice.paid",{at:"timestamp":"{rfc3339}",}"data":{"id":"inv_{n}","amount":{amount},"currency":"eur","customer":"customer-{n}","status":"paid"}}`)
+func messageSample(idHeader string) func(d *draft) {
+	return func(d *draft) {
+		d.kind = "invoice.paid"
+		d.header(idHeader, d.id)
+		d.json(`{"type":"invoice.paid",{at:"timestamp":"{rfc3339}",}"data":{"id":"inv_{n}","amount":{amount},"currency":"eur","customer":"customer-{n}","status":"paid"}}`)
+	}
 }
