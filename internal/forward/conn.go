@@ -29,18 +29,20 @@ type ticket struct {
 	mu      sync.Mutex
 	sealed  bool
 	writing int   // writes handed over that have not come back
+	writer  *conn // connection that was last allowed to write
 	on      *conn // connection that took the latest bytes
 	known   account
 }
 
 // account is what is known about the writing of one call.
 type account struct {
-	connected bool // a connection was there
-	reused    bool // it had carried earlier calls
-	late      bool // the moment to send had passed; the write was held back
-	pending   bool // a write was still under way when the call ended
-	whole     bool // the whole request was written
-	answering bool // the first byte of an answer arrived
+	connected bool  // a connection was there
+	reused    bool  // it had carried earlier calls
+	late      bool  // the moment to send had passed; the write was held back
+	pending   bool  // a write was still under way when the call ended
+	whole     bool  // the whole request was written
+	answering bool  // the first byte of an answer arrived
+	broke     error // what reading from the connection ended with
 	bytes     int64
 	sends     int // connections that took bytes of this request
 }
@@ -78,13 +80,14 @@ func (t *ticket) begin(c *conn) error {
 	case t.sealed:
 		return errSealed
 	case c == t.on: // goes on with what has begun
-	case t.known.bytes > 0 && !t.resend:
+	case (t.known.bytes > 0 || t.writing > 0) && !t.resend:
 		return errResend
 	case !t.before.IsZero() && t.now().After(t.before):
 		t.known.late = true
 		return errLate
 	}
 	t.writing++
+	t.writer = c
 	return nil
 }
 
@@ -111,10 +114,15 @@ func (t *ticket) seal() account {
 	return t.known
 }
 
-func (t *ticket) seen() account {
+// sends counts the requests that the peer may have seen so far. An answer can
+// arrive before the write that it answers has come back.
+func (t *ticket) sends() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.known
+	if t.writing > 0 && t.writer != t.on {
+		return t.known.sends + 1
+	}
+	return t.known.sends
 }
 
 // conn is a connection that asks the ticket of the call it carries.
@@ -142,6 +150,18 @@ func (c *conn) Write(p []byte) (int, error) {
 	start := c.wire.n.Load()
 	n, err := c.Conn.Write(p)
 	t.end(c, c.wire.n.Load()-start)
+	return n, err
+}
+
+// Read keeps what the connection ended with: net/http reports a connection
+// that broke inside a header line as if the line had been malformed.
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err != nil {
+		if t := c.ticket.Load(); t != nil {
+			t.note(func(a *account) { a.broke = err })
+		}
+	}
 	return n, err
 }
 

@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"syscall"
 )
@@ -60,19 +59,18 @@ func ended(ctx context.Context, otherwise string) string {
 	return otherwise
 }
 
+// brokenCall names how a call ended. The first byte of an answer on a
+// connection that did not break is an answer that could not be read.
 func brokenCall(ctx context.Context, err error, known account) string {
-	if word := ended(ctx, ""); word != "" {
+	switch word := ended(ctx, ""); {
+	case word != "":
 		return word
-	}
-	if known.answering && !isBroken(err) {
+	case known.answering && known.broke == nil:
 		return "malformed answer"
+	case known.broke != nil:
+		return broken(known.broke)
 	}
 	return broken(err)
-}
-
-func isBroken(err error) bool {
-	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
-		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // broken names how a connection ended.

@@ -150,7 +150,7 @@ func (c *Client) once(ctx context.Context, cancel context.CancelFunc, call Call)
 		return c.fault(ctx, err, known), known.reused && !known.sent() && !known.late
 	}
 	a := c.answered(resp, cancel)
-	a.Sent, a.Sends = true, t.seen().sends
+	a.Sent, a.Sends = true, t.sends()
 	return a, false
 }
 
