@@ -174,5 +174,6 @@ type Leased struct {
 	Lease     Lease
 	Event     Event // without Operations
 	Missing   bool  // the payload is no longer kept
+	Recovered bool  // taken over from an owner that fell silent
 	Payload   Payload
 }

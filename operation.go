@@ -110,6 +110,7 @@ func (o Operation) Take(owner string, limits Limits, intend bool, now time.Time)
 	o.Fence++
 	o.Attempt++
 	o.Owner = owner
+	o.Reason = "" // what earlier attempts met is in their records
 	o.Intent = o.Intent || intend
 	o.DueAt = now.Add(limits.Lease)
 	o.Changed = now

@@ -190,15 +190,19 @@ func (r *jsonReader) step(f *frame, key []byte, plain bool) *pathNode {
 	return nil
 }
 
+// space passes over white space, of which there usually is none.
 func (r *jsonReader) space() {
-	for r.pos < len(r.data) {
-		switch r.data[r.pos] {
-		case ' ', '\n', '\t', '\r':
-			r.pos++
-		default:
-			return
-		}
+	if r.pos < len(r.data) && r.data[r.pos] <= ' ' {
+		r.blanks()
 	}
+}
+
+func (r *jsonReader) blanks() {
+	data, i := r.data, r.pos
+	for i < len(data) && (data[i] == ' ' || data[i] == '\n' || data[i] == '\t' || data[i] == '\r') {
+		i++
+	}
+	r.pos = i
 }
 
 func (r *jsonReader) word(w string) {

@@ -38,7 +38,7 @@ func (s *Store) Claim(ctx context.Context, r onceward.ClaimRequest) (leased []on
 				return err
 			}
 			if taken.State == onceward.Processing {
-				leased = append(leased, onceward.Leased{Operation: taken, Lease: leaseOf(taken)})
+				leased = append(leased, onceward.Leased{Operation: taken, Lease: leaseOf(taken), Recovered: lost(o)})
 			}
 		}
 		_, err = w.c.q(selectNextDue).int(label).row(func(s *stmt) { next = s.columnTime(0) })
@@ -66,21 +66,25 @@ func (w *writer) recordTake(o, taken onceward.Operation, transition string) erro
 	if err := w.move(o, taken); err != nil {
 		return err
 	}
-	if o.State == onceward.Processing && o.Attempt > 0 {
-		lost := onceward.Attempt{Operation: o.ID, Number: o.Attempt, Fence: o.Fence, Started: o.Changed, Ended: w.now, Outcome: "lost", State: taken.State, Reason: "its owner fell silent"}
-		if o.Owner == "" && o.Reason != "" {
-			lost.Outcome = "" // it ended as ambiguous and is on record
-		}
-		if lost.Outcome != "" {
-			if err := w.attempt(lost); err != nil {
-				return err
-			}
+	if lost(o) && o.Attempt > 0 {
+		if err := w.attempt(onceward.Attempt{
+			Operation: o.ID, Number: o.Attempt, Fence: o.Fence, Started: o.Changed, Ended: w.now,
+			Outcome: "lost", State: taken.State, Reason: "its owner fell silent",
+		}); err != nil {
+			return err
 		}
 	}
 	if taken.State == onceward.Processing {
 		return nil
 	}
 	return w.audit(o, taken, transition, onceward.Decision{Actor: "janitor", Reason: taken.Reason})
+}
+
+// lost reports whether an operation was under way when its owner fell silent.
+// One that waits to repeat an ambiguous call has a reason and no owner; its
+// attempt is on record.
+func lost(o onceward.Operation) bool {
+	return o.State == onceward.Processing && (o.Owner != "" || o.Reason == "")
 }
 
 const selectForWork = `SELECT e.key, e.mode, e.account, e.event_id, e.type, e.version, e.occurred_at, e.segment, e.slot, e.item, e.items, s.tenant, s.name, s.environment

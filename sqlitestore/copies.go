@@ -70,9 +70,9 @@ const (
 )
 
 // RecordConflict keeps an arrival that contradicts its event as evidence, each
-// content once. Operations that have had no effect yet are put aside (T24);
-// what runs or is done stands. It returns the event's operations afterwards.
-func (s *Store) RecordConflict(ctx context.Context, id onceward.EventID, a *onceward.Admission, r *onceward.Arrival) ([]onceward.Operation, error) {
+// content once. With hold, operations that have had no effect yet are put aside
+// (T24); what runs or is done stands. It returns the event's operations afterwards.
+func (s *Store) RecordConflict(ctx context.Context, id onceward.EventID, a *onceward.Admission, r *onceward.Arrival, hold bool) ([]onceward.Operation, error) {
 	var operations []onceward.Operation
 	err := s.write(ctx, func(w *writer) error {
 		if err := w.c.q(countEvidence).int(int64(id)).blob(r.Content[:]).run(); err != nil {
@@ -89,29 +89,27 @@ func (s *Store) RecordConflict(ctx context.Context, id onceward.EventID, a *once
 		}
 		w.addCopy(id, onceward.Conflicting, a)
 		var err error
-		operations, err = w.hold(id)
+		if operations, err = w.operations(id); err == nil && hold {
+			err = w.hold(operations)
+		}
 		return err
 	})
 	return operations, err
 }
 
-func (w *writer) hold(id onceward.EventID) ([]onceward.Operation, error) {
-	operations, err := w.operations(id)
-	if err != nil {
-		return nil, err
-	}
+func (w *writer) hold(operations []onceward.Operation) error {
 	for i, o := range operations {
 		held, transition, err := o.Hold("a delivery with other content arrived before any effect", w.now)
 		if err != nil {
 			continue // it runs, or is done: the first content stands
 		}
 		if err := w.move(o, held); err != nil {
-			return nil, err
+			return err
 		}
 		if err := w.audit(o, held, transition, onceward.Decision{Actor: "intake", Reason: held.Reason}); err != nil {
-			return nil, err
+			return err
 		}
 		operations[i] = held
 	}
-	return operations, nil
+	return nil
 }

@@ -21,6 +21,15 @@ type commands struct {
 	Token  string `help:"Token for the admin API." env:"ONCEWARD_TOKEN" placeholder:"TOKEN"`
 	Output string `help:"How to print: ${enum}." short:"o" enum:"text,json" default:"text"`
 
+	Dev     devCommand     `cmd:"" help:"Start everything with no configuration, to try it."`
+	Demo    demoCommand    `cmd:"" help:"Prove the promise in under a minute: duplicates, concurrency, a crash in the middle."`
+	Serve   serveCommand   `cmd:"" help:"Run the gateway."`
+	Check   checkCommand   `cmd:"" help:"Say whether a configuration is valid, and what it means."`
+	Migrate migrateCommand `cmd:"" help:"Bring the store's schema up to date."`
+	Verify  verifyCommand  `cmd:"" help:"Say why a signature does or does not hold."`
+	Send    sendCommand    `cmd:"" help:"Sign an event as any sender would, and send it."`
+
+	Providers    providersCommand    `cmd:"" help:"Look at the senders that are built in."`
 	Events       eventsCommand       `cmd:"" help:"Look at events, and take them up again."`
 	Operations   operationsCommand   `cmd:"" help:"Look at operations, and decide about them."`
 	Destinations destinationsCommand `cmd:"" help:"Look at destinations, pause and resume them."`

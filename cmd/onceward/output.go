@@ -164,6 +164,15 @@ func printable(text string) string {
 	}, text)
 }
 
+// printableLines is printable for text of several lines.
+func printableLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = printable(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
 // line writes one line, whatever the arguments hold.
 func line(b *strings.Builder, format string, args ...any) {
 	b.WriteString(printable(fmt.Sprintf(format, args...)) + "\n")

@@ -29,7 +29,7 @@ func (s *serveCommand) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	log := telemetry.NewLogger(a.stderr, c.Log.Level, c.Log.Format)
-	g, err := gateway.New(c, log, version())
+	g, err := gateway.New(c, log, versionText())
 	if err != nil {
 		return err
 	}

@@ -42,3 +42,9 @@ func buildVersion() (version, revision string) {
 	}
 	return version, revision + changed
 }
+
+// versionText is the version in one word, for logs and the API.
+func versionText() string {
+	version, _ := buildVersion()
+	return version
+}

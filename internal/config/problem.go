@@ -129,3 +129,11 @@ func edits(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// Wrong reports a rule about a field that only the caller knows, at the
+// field's place in the file.
+func (c *Config) Wrong(field, rule string) Problem {
+	r := report{file: c.file, at: c.at}
+	r.add(field, "%s", rule)
+	return r.problems[0]
+}

@@ -17,7 +17,7 @@ import (
 type Store interface {
 	Admit(context.Context, *onceward.Admission) ([]onceward.Admitted, error)
 	RecordCopy(context.Context, onceward.EventID, *onceward.Admission) ([]onceward.Operation, error)
-	RecordConflict(context.Context, onceward.EventID, *onceward.Admission, *onceward.Arrival) ([]onceward.Operation, error)
+	RecordConflict(context.Context, onceward.EventID, *onceward.Admission, *onceward.Arrival, bool) ([]onceward.Operation, error)
 	Claim(context.Context, onceward.ClaimRequest) ([]onceward.Leased, time.Time, error)
 	Intend(context.Context, onceward.Lease, time.Duration) (onceward.Lease, error)
 	Renew(context.Context, onceward.Lease, time.Duration) (onceward.Lease, error)

@@ -1,0 +1,26 @@
+# The two commands are: make demo (shows the promise kept) and make test (checks everything).
+GO ?= go
+export CGO_ENABLED ?= 0
+
+.PHONY: demo test build bench fuzz generate clean
+
+demo: build ## the main job on embedded SQLite; needs Go and make only
+	./bin/onceward demo
+
+build:
+	$(GO) build -trimpath -o bin/onceward ./cmd/onceward
+
+test: ## everything that must hold; installs what it needs when root on Debian
+	./scripts/test
+
+bench: build ## measures against baselines in the same run and writes docs/performance.md
+	$(GO) run ./bench -gateway ./bin/onceward
+
+fuzz: ## a minute for each fuzz target
+	./scripts/fuzz 60s
+
+generate: ## rewrites what is generated
+	$(GO) generate ./...
+
+clean:
+	rm -rf bin

@@ -1,0 +1,4 @@
+// Command bench measures the gateway against handlers that bound it from both sides.
+package main
+
+func main() {}

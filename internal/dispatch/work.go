@@ -1,0 +1,232 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/internal/forward"
+)
+
+// margin is what must be left of a lease beyond the call's own timeout: time to
+// settle, and for clocks that do not quite agree.
+const margin = 5 * time.Second
+
+// work is one of a lane's workers: it begins jobs until ctx ends, and lets the
+// one under way end on calls.
+func (d *Dispatcher) work(ctx, calls context.Context, l *lane) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case j := <-l.queue:
+			d.begin(ctx, calls, l, j)
+		}
+	}
+}
+
+// begin runs a job, or hands it back when it may not start.
+func (d *Dispatcher) begin(ctx, calls context.Context, l *lane, j job) {
+	if l.paused.Load() || l.limiter.Wait(ctx) != nil {
+		d.handBack(calls, j)
+		return
+	}
+	release, ok := d.share.acquire(ctx, &l.slots)
+	if !ok {
+		d.handBack(calls, j)
+		return
+	}
+	defer release()
+	lease, err := d.prepare(calls, j)
+	if err != nil {
+		// Fenced: another owner has it. Unavailable: the lease runs out and it
+		// is taken again. Either way nothing was sent.
+		d.log(j).Warn("not begun: its lease could not be kept", "error", err)
+		l.release(1)
+		return
+	}
+	j.leased.Lease = lease
+	began := d.o.Now()
+	stop := d.keep(calls, &j)
+	outcome, pause := d.call(calls, j)
+	stop()
+	outcome.Started = began
+	if pause {
+		d.pause(calls, l)
+	}
+	// The worker goes on while the outcome waits for its commit; the place in
+	// the lane is held until then, which bounds how many wait.
+	l.settling.Go(func() { d.settle(calls, l, j, outcome) })
+}
+
+// prepare makes sure that the lease outlasts the call and that the intent is on
+// record before it.
+func (d *Dispatcher) prepare(ctx context.Context, j job) (onceward.Lease, error) {
+	lease := j.leased.Lease
+	if !j.leased.Operation.Intent && !j.leased.Missing {
+		return d.o.Store.Intend(ctx, lease, d.leaseFor(j))
+	}
+	if lease.Until.Sub(d.o.Now()) < j.op.lane.Timeout+margin {
+		return d.o.Store.Renew(ctx, lease, d.leaseFor(j))
+	}
+	return lease, nil
+}
+
+func (d *Dispatcher) leaseFor(j job) time.Duration {
+	return max(j.op.limits.Lease, j.op.lane.Timeout+2*margin)
+}
+
+// keep renews the lease while a long call runs. The returned function ends it
+// and leaves in j the lease as last renewed.
+func (d *Dispatcher) keep(ctx context.Context, j *job) (stop func()) {
+	every := d.leaseFor(*j) / 2
+	if j.op.lane.Timeout < every {
+		return func() {} // the call ends long before the lease
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	renewed := make(chan onceward.Lease, 1)
+	lease := j.leased.Lease
+	go func() {
+		defer func() { renewed <- lease }()
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				next, err := d.o.Store.Renew(ctx, lease, d.leaseFor(*j))
+				if err == nil {
+					lease = next
+				} else if errors.Is(err, onceward.ErrFenced) {
+					return // settling will find out, too
+				}
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		j.leased.Lease = <-renewed
+	}
+}
+
+func (d *Dispatcher) call(ctx context.Context, j job) (out onceward.Outcome, pause bool) {
+	l := &j.leased
+	if l.Missing {
+		return onceward.Refused("its payload is no longer kept, so there is nothing to send"), false
+	}
+	answer := j.op.lane.Client.Do(ctx, forward.Call{
+		Key:   l.Event.Key.Downstream(l.Operation.Name, l.Operation.Generation, ""),
+		Event: l.Event.ID, Operation: l.Operation.Name, Source: l.Event.Source, Type: l.Event.Type,
+		Attempt: l.Lease.Attempt, Item: l.Event.Item, Of: l.Event.Of, Payload: l.Payload,
+		TraceParent:   traceParent(l),
+		SignedHeaders: j.op.SignedHeaders[l.Event.Source],
+		SendBefore:    time.Now().Add(l.Lease.Until.Sub(d.o.Now()) - margin/2),
+	})
+	wait := j.op.lane.Backoff.Wait(l.Lease.Attempt-l.Operation.Budget, answer.RetryAfter, nil)
+	return answer.Outcome(d.o.Now().Add(wait)), answer.Pause
+}
+
+// traceParent continues the sender's trace, or begins the event's own: its key
+// digest is the trace id, so every attempt is in one trace.
+func traceParent(l *onceward.Leased) string {
+	if bytes.Contains(l.Payload.Header, []byte("Traceparent: ")) {
+		return ""
+	}
+	var span [8]byte
+	_, _ = rand.Read(span[:])
+	return "00-" + l.Event.Key.String() + "-" + hex.EncodeToString(span[:]) + "-01"
+}
+
+// settle records the outcome, trying again while the store is away: the effect
+// may have happened and this is the only memory of it.
+func (d *Dispatcher) settle(ctx context.Context, l *lane, j job, out onceward.Outcome) {
+	defer l.release(1)
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		settled, err := d.o.Store.Settle(context.WithoutCancel(ctx), j.leased.Lease, out, j.op.limits)
+		switch {
+		case err == nil:
+			d.settled(j, out, settled)
+			return
+		case !errors.Is(err, onceward.ErrUnavailable):
+			d.log(j).Warn("the outcome came too late and was not recorded", "outcome", out.String(), "status", out.Status, "reason", out.Reason, "error", err)
+			return
+		}
+		d.log(j).Warn("the outcome could not be recorded yet", "outcome", out.String(), "error", err)
+		select {
+		case <-time.After(wait):
+		case <-d.stopping:
+			// The lease runs out, and what the intent says decides.
+			return
+		}
+	}
+}
+
+func (d *Dispatcher) settled(j job, out onceward.Outcome, o onceward.Operation) {
+	d.o.OnAttempt(o.Name, out.String(), d.o.Now().Sub(out.Started))
+	if !o.DueAt.IsZero() {
+		j.op.wakeAt(o.DueAt)
+	}
+	level := slog.LevelDebug
+	switch o.State {
+	case onceward.Completed:
+	case onceward.DeadLettered, onceward.UnknownOutcome:
+		level = slog.LevelError
+	default:
+		level = slog.LevelInfo
+	}
+	log := d.log(j)
+	if !log.Enabled(context.Background(), level) {
+		return
+	}
+	attributes := []any{"state", o.State.String(), "outcome", out.String(), "status", out.Status, "reason", o.Reason}
+	if !o.DueAt.IsZero() {
+		attributes = append(attributes, "next_at", o.DueAt)
+	}
+	log.Log(context.Background(), level, "attempt ended", attributes...)
+}
+
+// handBack returns what has not begun to the store, due at once.
+func (d *Dispatcher) handBack(ctx context.Context, j job) {
+	defer j.op.lane.release(1)
+	if err := d.o.Store.HandBack(context.WithoutCancel(ctx), j.leased.Lease); err != nil {
+		d.log(j).Warn("could not be handed back; it is taken again when its lease ends", "error", err)
+		return
+	}
+	j.op.fallBehind()
+	j.op.wakeAt(d.o.Now())
+}
+
+// drain hands back everything that waits in a lane.
+func (d *Dispatcher) drain(l *lane) {
+	for {
+		select {
+		case j := <-l.queue:
+			d.handBack(context.Background(), j)
+		default:
+			return
+		}
+	}
+}
+
+// pause stops a lane whose destination wants no more calls.
+func (d *Dispatcher) pause(ctx context.Context, l *lane) {
+	l.paused.Store(true)
+	decision := onceward.Decision{Actor: "onceward", Reason: "it answered 410 Gone: it wants no more calls"}
+	if err := d.o.Store.Pause(ctx, l.name, decision); err != nil {
+		d.o.Log.Warn("destination paused, but the pause could not be recorded", "destination", l.name, "error", err)
+		return
+	}
+	d.o.Log.Error("destination paused: it answered 410 Gone; resume it when it is back", "destination", l.name)
+}
+
+func (d *Dispatcher) log(j job) *slog.Logger {
+	l := &j.leased
+	return d.o.Log.With("event", l.Event.ID.String(), "operation", l.Operation.Name, "key", l.Event.Key.String(),
+		"attempt", l.Lease.Attempt, "fence", l.Lease.Fence)
+}

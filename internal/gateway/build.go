@@ -1,0 +1,161 @@
+package gateway
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/internal/config"
+	"github.com/onceward/onceward/internal/dispatch"
+	"github.com/onceward/onceward/internal/forward"
+	"github.com/onceward/onceward/internal/intake"
+	"github.com/onceward/onceward/provider"
+)
+
+// plan is what a configuration means in the rooms' own words. Making it has no
+// effect, so that a reload is valid or changes nothing.
+type plan struct {
+	sources      map[string]*intake.Source
+	destinations map[string]dispatch.Destination
+	operations   []dispatch.Operation
+	routes       map[string]string
+	shortest     time.Duration // memory of keys
+	warnings     config.Problems
+}
+
+func newPlan(c *config.Config) (*plan, error) {
+	p := &plan{sources: map[string]*intake.Source{}, destinations: map[string]dispatch.Destination{}, routes: map[string]string{}}
+	var err error
+	if p.warnings, err = c.Check(Horizon); err != nil {
+		return nil, err
+	}
+	var problems config.Problems
+	for i := range c.Destinations {
+		d := &c.Destinations[i]
+		if p.destinations[d.Name], err = newDestination(d); err != nil {
+			problems = append(problems, c.Wrong("destinations."+d.Name, err.Error()))
+		}
+	}
+	effects := map[string][]intake.Operation{} // by source
+	for i := range c.Operations {
+		o := &c.Operations[i]
+		p.operations = append(p.operations, dispatch.Operation{Name: o.Name, Destination: o.Destination, Lease: o.Lease, SignedHeaders: map[string][]string{}})
+		p.routes[o.Name] = o.Destination
+		for _, source := range o.Sources {
+			effects[source] = append(effects[source], intake.Operation{Name: o.Name, Types: o.Types, Effect: p.destinations[o.Destination].Effect})
+		}
+	}
+	for i := range c.Sources {
+		s := &c.Sources[i]
+		source, err := NewSource(c, s)
+		if err != nil {
+			var option *provider.OptionError
+			if errors.As(err, &option) {
+				problems = append(problems, c.Wrong("sources."+s.Name+"."+option.Field, option.Rule))
+			} else {
+				problems = append(problems, c.Wrong("sources."+s.Name, err.Error()))
+			}
+			continue
+		}
+		p.sources[s.Name] = &intake.Source{
+			Name: s.Name, Provider: source, Operations: effects[s.Name],
+			Payloads: s.Retention.Payloads, Keys: s.Retention.Keys, MaxBody: maxBody(c, source.Contract()),
+			Strict: s.Strict, Reject: s.OnConflict == "reject",
+		}
+		for n, o := range c.Operations {
+			if contains(o.Sources, s.Name) {
+				p.operations[n].SignedHeaders[s.StableID] = source.Contract().Headers
+			}
+		}
+		if p.shortest == 0 || s.Retention.Keys < p.shortest {
+			p.shortest = s.Retention.Keys
+		}
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return p, nil
+}
+
+func contains(list []string, name string) bool {
+	for _, s := range list {
+		if s == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Horizon tells config how long a provider retries, how far back a person can
+// have it send again, and how long a memory its contract recommends.
+func Horizon(name string) (retry, manual, memory time.Duration, ok bool) {
+	c, ok := provider.Find(name)
+	return c.RetryHorizon, c.ManualWindow, c.Memory, ok
+}
+
+// NewSource makes a source's verifier from its configuration.
+func NewSource(c *config.Config, s *config.Source) (*provider.Source, error) {
+	o := provider.Options{
+		Provider: s.Provider, SourceID: s.StableID, Tenant: s.Tenant, Environment: s.Environment, Mode: s.Mode,
+		ID: s.Identity, Type: s.Type, OccurredAt: s.OccurredAt, Version: s.Version, Versions: s.Versions, Items: s.Items,
+		HideIDs: s.HideIDs, RepeatIDs: s.RepeatIDs, LiteralSecret: s.SecretLiteral,
+	}
+	if known, ok := provider.Find(s.Provider); ok {
+		o.MaxBody = maxBody(c, &known)
+	}
+	for i, secret := range s.Secrets {
+		o.Secrets = append(o.Secrets, provider.Secret{Label: fmt.Sprintf("secret %d", i+1), Value: secret.Reveal()})
+	}
+	if s.Tolerance != 0 {
+		o.Tolerance = &s.Tolerance
+	}
+	if g := s.Signature; g != nil {
+		o.Signature = provider.Signature{
+			Header: g.Header, Algorithm: g.Algorithm, Encoding: g.Encoding, Prefix: g.Prefix, Content: g.Content,
+			Timestamp: g.Timestamp, Tolerance: g.Tolerance, Decoded: g.Decoded,
+		}
+	}
+	return provider.New(o)
+}
+
+const defaultMaxBody = 5 << 20
+
+// maxBody is the largest body that a source takes: the sender's own cap, unless
+// the configuration asks for less than usual.
+func maxBody(c *config.Config, contract *provider.Contract) int64 {
+	configured := int64(c.Intake.MaxBody)
+	switch {
+	case contract.MaxBody == 0:
+		return configured
+	case configured == defaultMaxBody:
+		return contract.MaxBody
+	}
+	return min(configured, contract.MaxBody)
+}
+
+func newDestination(d *config.Destination) (dispatch.Destination, error) {
+	effect, err := onceward.ParseEffect(d.Effect)
+	if err != nil {
+		return dispatch.Destination{}, err
+	}
+	secrets := make([]string, len(d.Secrets))
+	for i, s := range d.Secrets {
+		secrets[i] = s.Reveal()
+	}
+	client, err := forward.New(forward.Destination{
+		Name: d.Name, URL: d.URL, Effect: effect, Secrets: secrets, Timeout: d.Timeout, Result: d.Result,
+		AllowPrivate: d.AllowPrivate, MaxRetryAfter: d.Retry.Max, Concurrency: d.Concurrency,
+	}, forward.Options{})
+	if err != nil {
+		return dispatch.Destination{}, err
+	}
+	return dispatch.Destination{
+		Client: client, Effect: effect, Timeout: d.Timeout, Concurrency: d.Concurrency,
+		Backoff: forward.Backoff{Attempts: d.Retry.Attempts, First: d.Retry.First, Max: d.Retry.Max},
+		Rate:    rate.Limit(d.Rate.PerSecond()), Burst: cmp.Or(min(d.Rate.Count, d.Concurrency), 1),
+	}, nil
+}

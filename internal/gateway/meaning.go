@@ -1,0 +1,90 @@
+package gateway
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/onceward/onceward/internal/config"
+	"github.com/onceward/onceward/internal/intake"
+)
+
+// SourceMeaning is what a source's contract means, in sentences.
+type SourceMeaning struct {
+	Name       string   `json:"name"`
+	Provider   string   `json:"provider"`
+	Title      string   `json:"title"`
+	Revision   string   `json:"revision"`
+	Confidence string   `json:"confidence"`
+	Lines      []string `json:"means"`
+	Weaknesses []string `json:"weaknesses"`
+}
+
+// Meaning checks a configuration against the contracts and says what each
+// source's means. Nothing is opened.
+func Meaning(c *config.Config) ([]SourceMeaning, config.Problems, error) {
+	p, err := newPlan(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := make([]SourceMeaning, 0, len(c.Sources))
+	for i := range c.Sources {
+		all = append(all, meaning(&c.Sources[i], p.sources[c.Sources[i].Name]))
+	}
+	return all, p.warnings, nil
+}
+
+func meaning(s *config.Source, source *intake.Source) SourceMeaning {
+	c := source.Provider.Contract()
+	m := SourceMeaning{Name: s.Name, Provider: c.Name, Title: c.Title, Revision: c.Revision, Confidence: c.Confidence, Weaknesses: c.Weaknesses()}
+	say := func(format string, args ...any) { m.Lines = append(m.Lines, fmt.Sprintf(format, args...)) }
+	say("posts to /in/%s, at most %d bytes", s.Name, source.MaxBody)
+	if len(c.Headers) > 0 {
+		say("verified by %s in %s with %d secret(s)", c.Scheme, strings.Join(c.Headers, ", "), len(s.Secrets))
+	}
+	if c.Tolerance > 0 {
+		say("its signed time may be %s from ours", c.Tolerance)
+	}
+	say("an event is %s%s", strings.Join(c.ID, " and "), within(c.Scope))
+	if c.IDNote != "" {
+		say("because %s", c.IDNote)
+	}
+	say("remembered for %s after its last sighting, its payload for %s", days(s.Retention.Keys), days(s.Retention.Payloads))
+	if c.RetryHorizon > 0 {
+		say("the sender repeats by itself for %s", days(c.RetryHorizon))
+	}
+	if c.ManualWindow > 0 {
+		say("a person can have it sent again for %s", days(c.ManualWindow))
+	}
+	if c.Deadline > 0 {
+		say("the sender waits %s for the answer", c.Deadline)
+	}
+	var names []string
+	for _, o := range source.Operations {
+		name := o.Name
+		if len(o.Types) > 0 {
+			name += " (" + strings.Join(o.Types, ", ") + ")"
+		}
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		say("causes no operation: its events are recorded as ignored")
+	} else {
+		say("causes %s", strings.Join(names, "; "))
+	}
+	return m
+}
+
+func within(scope string) string {
+	if scope == "" {
+		return ""
+	}
+	return ", unique within " + scope
+}
+
+func days(d time.Duration) string {
+	if d >= 48*time.Hour && d%(24*time.Hour) == 0 {
+		return fmt.Sprintf("%d days", d/(24*time.Hour))
+	}
+	return d.String()
+}

@@ -1,0 +1,310 @@
+// Package intake is where a webhook comes in: bounded body, signature over the
+// exact bytes, freshness, identity from authenticated material, one transaction,
+// reply. That order is the correctness: before the signature holds nothing is
+// read from or written to the store. Intake owns the HTTP side of a delivery;
+// what a sender signs is package provider's, what is recorded the store's.
+package intake
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/provider"
+)
+
+// Store is what intake asks of a store.
+type Store interface {
+	Admit(context.Context, *onceward.Admission) ([]onceward.Admitted, error)
+	Payload(context.Context, onceward.EventID) (onceward.Payload, error)
+	RecordCopy(context.Context, onceward.EventID, *onceward.Admission) ([]onceward.Operation, error)
+	RecordConflict(ctx context.Context, id onceward.EventID, a *onceward.Admission, r *onceward.Arrival, hold bool) ([]onceward.Operation, error)
+}
+
+// Handoff is where recorded operations go on: straight to a local worker that
+// is free, or by way of the store.
+type Handoff interface {
+	// Reserve returns a place for an operation that is about to be recorded,
+	// and says in planned how it is to be born leased; nil when there is none.
+	Reserve(operation string, planned *onceward.Planned) Place
+	// Wake says that an operation was recorded without a place.
+	Wake(operation string)
+}
+
+// Place is room for one operation with a worker. It is either started or
+// released, once.
+type Place interface {
+	Start(onceward.Leased)
+	Release()
+}
+
+// Operation is an effect that a source's events may cause.
+type Operation struct {
+	Name   string
+	Types  []string // exact, or a prefix and *; none means all
+	Effect onceward.Effect
+}
+
+// Source is one configured sender.
+type Source struct {
+	Name       string
+	Provider   *provider.Source
+	Operations []Operation
+	Payloads   time.Duration
+	Keys       time.Duration
+	MaxBody    int64
+	Strict     bool // what cannot be processed is answered 422
+	Reject     bool // so is a conflict
+}
+
+// Options are what a Handler is made of.
+type Options struct {
+	Store          Store
+	Handoff        Handoff
+	Peppers        []onceward.Pepper // newest first
+	PublicURL      string
+	TrustedProxies []netip.Prefix
+	Log            *slog.Logger
+	Now            func() time.Time
+	// MaxRequests and MaxBytes bound what is in memory at once; more is 429.
+	MaxRequests int64
+	MaxBytes    int64
+	// Commit is how long a delivery waits for the store before it is told to
+	// come back.
+	Commit time.Duration
+	// OnDelivery and OnTook are told of each delivery's end.
+	OnDelivery func(source, status string)
+	OnTook     func(time.Duration)
+}
+
+// Handler takes deliveries at /in/{source}.
+type Handler struct {
+	o       Options
+	sources atomic.Pointer[map[string]*Source]
+	hashers sync.Pool
+	older   []onceward.Pepper
+
+	requests, bytes atomic.Int64
+}
+
+// Defaults of Options.
+const (
+	defaultMaxRequests = 4096
+	defaultMaxBytes    = 256 << 20
+	defaultCommit      = 4 * time.Second // below the shortest deadlines that senders publish
+)
+
+// New returns a handler without sources; SetSources gives it some.
+func New(o Options) *Handler {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.MaxRequests == 0 {
+		o.MaxRequests = defaultMaxRequests
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = defaultMaxBytes
+	}
+	if o.Commit == 0 {
+		o.Commit = defaultCommit
+	}
+	if o.OnDelivery == nil {
+		o.OnDelivery = func(string, string) {}
+	}
+	if o.OnTook == nil {
+		o.OnTook = func(time.Duration) {}
+	}
+	h := &Handler{o: o, older: o.Peppers[1:]}
+	h.hashers.New = func() any { return o.Peppers[0].Hasher() }
+	h.SetSources(nil)
+	return h
+}
+
+// SetSources replaces the sources; deliveries under way end with the old ones.
+func (h *Handler) SetSources(sources map[string]*Source) { h.sources.Store(&sources) }
+
+// ServeHTTP answers one delivery.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	name, ok := strings.CutPrefix(r.URL.Path, "/in/")
+	name = strings.TrimSuffix(name, "/")
+	source := (*h.sources.Load())[name]
+	if !ok || source == nil {
+		refuse(w, http.StatusNotFound, "unknown-source", "no source has this address; the address is /in/ and a source's name", 0)
+		return
+	}
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		refuse(w, http.StatusMethodNotAllowed, "method-not-allowed", "deliveries are posted", 0)
+		return
+	}
+	defer h.requests.Add(-1)
+	if h.requests.Add(1) > h.o.MaxRequests {
+		h.overloaded(w, source)
+		return
+	}
+	body, release, fault := h.readBody(w, r, source)
+	defer release()
+	if fault != nil {
+		h.o.OnDelivery(source.Name, fault.metric)
+		fault.answer(w)
+		return
+	}
+	h.deliver(w, r, source, body)
+	h.o.OnTook(time.Since(began))
+}
+
+func (h *Handler) overloaded(w http.ResponseWriter, source *Source) {
+	h.o.OnDelivery(source.Name, "overloaded")
+	refuse(w, http.StatusTooManyRequests, "overloaded", "too many deliveries at once; send it again", time.Second)
+}
+
+// deliver takes an arrived body through verification to the reply.
+func (h *Handler) deliver(w http.ResponseWriter, r *http.Request, source *Source, body []byte) {
+	now := h.o.Now()
+	request := &provider.Request{Method: r.Method, URL: h.publicURL(r), Header: r.Header, Body: body, Now: now}
+	secret, err := source.Provider.Verify(request)
+	if err != nil {
+		h.refuse(w, r, source, err)
+		return
+	}
+	if reply, ok := source.Provider.Handshake(request); ok {
+		h.o.OnDelivery(source.Name, "ignored")
+		writeReply(w, reply)
+		return
+	}
+	a := &onceward.Admission{
+		At: now, Header: keptHeader(r.Header, source.Provider.Contract().Credentials), Secret: secret, Remote: h.remote(r),
+		Payloads: source.Payloads, Keys: source.Keys, Arrivals: source.Provider.Arrivals(request),
+	}
+	reserved := h.plan(source, a)
+	// The sender may hang up; what it sent is still recorded.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), h.o.Commit)
+	defer cancel()
+	admitted, err := h.o.Store.Admit(ctx, a)
+	h.handOver(a, admitted, reserved)
+	if err == nil {
+		err = h.settleDiffering(ctx, source, a, admitted)
+	}
+	if err != nil {
+		h.o.OnDelivery(source.Name, "unavailable")
+		h.o.Log.Error("a delivery could not be recorded; the sender was told to come back", "source", source.Name, "error", err)
+		refuse(w, http.StatusServiceUnavailable, "store-unavailable", "the delivery could not be recorded; send it again", 2*time.Second)
+		return
+	}
+	h.reply(w, source, a, admitted)
+}
+
+// plan gives each arrival its digests and operations. It returns the places
+// that were reserved for these, in order; nil where there was none.
+func (h *Handler) plan(source *Source, a *onceward.Admission) (reserved []Place) {
+	hasher := h.hashers.Get().(*onceward.Hasher)
+	defer h.hashers.Put(hasher)
+	for i := range a.Arrivals {
+		r := &a.Arrivals[i]
+		r.Digest = hasher.Digest(r.Key)
+		for _, p := range h.older {
+			r.Aliases = append(r.Aliases, p.Digest(r.Key))
+		}
+		if part, remember := source.Provider.BodyPart(*r); remember {
+			r.Body = hasher.Body(r.Key, part, r.Content)
+		}
+		if r.Verdict != onceward.Accepted {
+			continue
+		}
+		for _, op := range source.Operations {
+			if !op.wants(r.Type) {
+				continue
+			}
+			planned := onceward.Planned{Name: op.Name, Effect: op.Effect}
+			reserved = append(reserved, h.o.Handoff.Reserve(op.Name, &planned))
+			r.Operations = append(r.Operations, planned)
+		}
+		if len(r.Operations) == 0 {
+			r.Verdict = onceward.Ignored
+		}
+	}
+	return reserved
+}
+
+func (o *Operation) wants(kind string) bool {
+	if len(o.Types) == 0 {
+		return true
+	}
+	for _, t := range o.Types {
+		if prefix, ok := strings.CutSuffix(t, "*"); ok && strings.HasPrefix(kind, prefix) || t == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// handOver starts what was born leased and wakes the claim loops for the rest.
+// Places that turned out not to be needed, because the event was known or the
+// store did not answer, are given back.
+func (h *Handler) handOver(a *onceward.Admission, admitted []onceward.Admitted, reserved []Place) {
+	next := 0
+	for i := range a.Arrivals {
+		r := &a.Arrivals[i]
+		for n, planned := range r.Operations {
+			place := reserved[next]
+			next++
+			fresh := admitted != nil && admitted[i].Verdict == onceward.Accepted
+			switch {
+			case fresh && place != nil:
+				place.Start(leased(a, r, &admitted[i], n))
+			case place != nil:
+				place.Release()
+			case fresh:
+				h.o.Handoff.Wake(planned.Name)
+			}
+		}
+	}
+}
+
+func leased(a *onceward.Admission, r *onceward.Arrival, admitted *onceward.Admitted, n int) onceward.Leased {
+	o := admitted.Operations[n]
+	return onceward.Leased{
+		Operation: o,
+		Lease:     onceward.Lease{Operation: o.ID, Fence: o.Fence, Attempt: o.Attempt, Until: o.DueAt, Owner: o.Owner},
+		Event: onceward.Event{
+			ID: admitted.Event, Key: r.Digest, Tenant: r.Key.Tenant, Source: r.Key.Source, Env: r.Key.Environment,
+			Mode: r.Key.Mode, Account: r.Key.Account, EventID: r.Key.EventID, Type: r.Type, Version: r.Version,
+			OccurredAt: r.OccurredAt, Item: r.Item, Of: r.Of,
+		},
+		Payload: onceward.Payload{Header: a.Header, Body: r.Raw},
+	}
+}
+
+// settleDiffering decides about arrivals whose bytes differ from those of their
+// event: written anew by the sender, or a contradiction.
+func (h *Handler) settleDiffering(ctx context.Context, source *Source, a *onceward.Admission, admitted []onceward.Admitted) error {
+	for i := range admitted {
+		known := &admitted[i]
+		if !known.Differs {
+			continue
+		}
+		r := &a.Arrivals[i]
+		same, err := h.sameContent(ctx, source, known.Event, r)
+		if err != nil {
+			return err
+		}
+		if same {
+			known.Verdict = onceward.Duplicate
+			known.Operations, err = h.o.Store.RecordCopy(ctx, known.Event, a)
+		} else {
+			known.Operations, err = h.o.Store.RecordConflict(ctx, known.Event, a, r, !source.Reject)
+			h.o.Log.Error("a known event arrived with other content; both are kept", "source", source.Name, "event", known.Event.String(), "key", r.Digest.String())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
