@@ -242,3 +242,29 @@ func TestListIdentitiesNeverCollide(t *testing.T) {
 		}
 	})
 }
+
+func TestVersionPatterns(t *testing.T) {
+	for _, test := range []struct {
+		pattern, version string
+		want             bool
+	}{
+		{"2025-*", "2025-09-30", true},
+		{"2025-*", "2025-", true},
+		{"2025-*", "2026-2025-", false},
+		{"*", "x", true},
+		{"v1", "v1", true},
+		{"v1", "v10", false},
+		{"a*a", "a", false},
+		{"a*a", "aa", true},
+		{"a*b*c", "axxbyyc", true},
+		{"a*b*c", "axxcyyb", false},
+		{"*.clover", "2025-09-30.clover", true},
+		{"[1]", "1", false},
+	} {
+		s := mustNew(t, provider.Options{Provider: "none", Version: "header:V", Versions: []string{"never", test.pattern}})
+		a := only(t, s, request("{}", "V", test.version))
+		if (a.Verdict == onceward.Accepted) != test.want {
+			t.Errorf("%s for %s: %s", test.pattern, test.version, a.Verdict)
+		}
+	}
+}

@@ -89,6 +89,16 @@ func TestVectorVerdicts(t *testing.T) {
 			provider.VectorVerdict{Reason: "invalid-options", Detail: "secrets: provider stripe needs at least one secret", Events: []string{}},
 		},
 		{
+			"labelled secrets, and nothing is authenticated by none",
+			`{"provider":"none","secrets":{},"body":"x"}`,
+			provider.VectorVerdict{Valid: true, EventID: "sha256:2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881", Events: []string{"sha256:2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"}},
+		},
+		{
+			"a labelled secret is named",
+			`{"provider":"github","secrets":{"primary":"mysecret","a":"other"},"headers":{"X-Hub-Signature-256":"sha256=4864d2759938a15468b5df9ade20bf161da9b4f737ea61794142f3484236bda3","x-github-delivery":"d"},"body":"{\"foo\":\"bar\"}","tolerance_seconds":300,"now":1}`,
+			provider.VectorVerdict{Valid: true, EventID: "d", Secret: "primary", Events: []string{"d"}},
+		},
+		{
 			"a body in base64 is read byte for byte",
 			`{"provider":"github","secrets":["other","mysecret"],"headers":{"X-Hub-Signature-256":"sha256=4864d2759938a15468b5df9ade20bf161da9b4f737ea61794142f3484236bda3","x-github-delivery":"d","x-github-event":"ping"},"body_base64":"eyJmb28iOiJiYXIifQ=="}`,
 			provider.VectorVerdict{Valid: true, EventID: "d", Type: "ping", Secret: "secret 2", Events: []string{"d"}},
