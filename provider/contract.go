@@ -49,12 +49,12 @@ type Contract struct {
 	Mode       string
 	ModeNames  map[string]string // the marker's values and what they mean
 
-	Handshake     string // what the sender asks for before it sends, in words
-	Deadline      time.Duration
-	Success       Reply  // a zero ContentType means that any body is welcome
-	RetryOn       string // which answers make it send again, in words
-	StopOn        string // which make it give up this event
-	UnsubscribeOn string // which make it stop sending altogether
+	Handshake string // what the sender asks for before it sends, in words
+	Deadline  time.Duration
+	Success   Reply  // a zero ContentType means that any body is welcome
+	RetryOn   string // which answers make it send again, in words
+	StopOn    string // which make it give up this event
+	Unsubs    string // which make it stop sending altogether
 
 	RetryHorizon time.Duration // how long it sends again by itself; 0 is unknown or never
 	ManualWindow time.Duration // how far back a person can send again

@@ -30,11 +30,11 @@ func gitlab() Contract {
 		IDNote: "the delivery's idempotency key (the same as webhook-id): X-Gitlab-Event-UUID groups a chain of events, and X-Gitlab-Webhook-UUID names the webhook's configuration",
 		Type:   "header:X-Gitlab-Event",
 
-		Handshake:     "none",
-		Deadline:      10 * time.Second,
-		Success:       Reply{Status: 200},
-		RetryOn:       "failures, a bounded number of times that is not published",
-		UnsubscribeOn: "4 failures in a row disable the webhook for up to 24 h, 40 for good",
+		Handshake: "none",
+		Deadline:  10 * time.Second,
+		Success:   Reply{Status: 200},
+		RetryOn:   "failures, a bounded number of times that is not published",
+		Unsubs:    "4 failures in a row disable the webhook for up to 24 h, 40 for good",
 
 		Memory: 7 * 24 * time.Hour,
 

@@ -29,11 +29,11 @@ func shopify() Contract {
 		OccurredAt: "header:X-Shopify-Triggered-At",
 		Version:    "header:X-Shopify-API-Version",
 
-		Handshake:     "none",
-		Deadline:      5 * time.Second,
-		Success:       Reply{Status: 200},
-		RetryOn:       "anything but 2xx, redirects included; 8 times",
-		UnsubscribeOn: "8 failures in a row remove a subscription made through the Admin API",
+		Handshake: "none",
+		Deadline:  5 * time.Second,
+		Success:   Reply{Status: 200},
+		RetryOn:   "anything but 2xx, redirects included; 8 times",
+		Unsubs:    "8 failures in a row remove a subscription made through the Admin API",
 
 		RetryHorizon: 4 * time.Hour,
 		Memory:       7 * 24 * time.Hour,

@@ -42,12 +42,12 @@ func slack() Contract {
 		// team_id repeats what is inside event_id's scope, and differs between
 		// the copies of events in shared channels: it is no part of the identity.
 
-		Handshake:     "url_verification: a signed request whose challenge is sent back",
-		Deadline:      3 * time.Second,
-		Success:       Reply{Status: 200},
-		RetryOn:       "anything but 2xx, and silence: at once, after 1 minute, after 5 minutes",
-		StopOn:        "anything but 2xx with the header X-Slack-No-Retry: 1",
-		UnsubscribeOn: "more than 95 % failures within an hour",
+		Handshake: "url_verification: a signed request whose challenge is sent back",
+		Deadline:  3 * time.Second,
+		Success:   Reply{Status: 200},
+		RetryOn:   "anything but 2xx, and silence: at once, after 1 minute, after 5 minutes",
+		StopOn:    "anything but 2xx with the header X-Slack-No-Retry: 1",
+		Unsubs:    "more than 95 % failures within an hour",
 
 		RetryHorizon: 24 * time.Hour, // with delayed events; 6 minutes without
 		Memory:       3 * 24 * time.Hour,

@@ -26,11 +26,11 @@ func standardWebhooks() Contract {
 		Type:       "body:type",
 		OccurredAt: "body:timestamp",
 
-		Handshake:     "none",
-		Deadline:      15 * time.Second,
-		Success:       Reply{Status: 200},
-		RetryOn:       "anything but 2xx, redirects included; Retry-After is honoured",
-		UnsubscribeOn: "410",
+		Handshake: "none",
+		Deadline:  15 * time.Second,
+		Success:   Reply{Status: 200},
+		RetryOn:   "anything but 2xx, redirects included; Retry-After is honoured",
+		Unsubs:    "410",
 
 		RetryHorizon: 75*time.Hour + 35*time.Minute,
 		Memory:       7 * 24 * time.Hour,
