@@ -3,7 +3,10 @@ package telemetry
 import (
 	"io"
 	"log/slog"
+	"net/http"
+	"slices"
 	"strings"
+	"time"
 )
 
 // Keys of log attributes. Every line about an operation carries the first six.
@@ -26,8 +29,11 @@ const (
 	KeyNextAt      = "next_at"
 )
 
+const secret = "[secret]"
+
 // NewLogger writes lines of at least that level (debug, info, warn, error) as
-// json or text. Attributes whose names speak of secrets are never written.
+// json or text. Attributes whose names speak of secrets are never written, nor
+// are HTTP headers.
 func NewLogger(w io.Writer, level, format string) *slog.Logger {
 	var least slog.Level
 	if err := least.UnmarshalText([]byte(level)); err != nil {
@@ -40,12 +46,29 @@ func NewLogger(w io.Writer, level, format string) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, o))
 }
 
-func redact(_ []string, a slog.Attr) slog.Attr {
-	name := strings.ToLower(a.Key)
-	for _, word := range [...]string{"secret", "token", "authorization", "password", "cookie", "pepper"} {
-		if strings.Contains(name, word) {
-			return slog.String(a.Key, "[secret]")
+// redact is the second line of defence, after not logging secrets at all.
+func redact(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) == 0 && a.Key == slog.TimeKey && a.Value.Kind() == slog.KindTime {
+		return slog.Time(a.Key, a.Value.Time().UTC().Truncate(time.Microsecond))
+	}
+	if confidential(a.Key) || slices.ContainsFunc(groups, confidential) {
+		return slog.String(a.Key, secret)
+	}
+	if a.Value.Kind() == slog.KindAny {
+		switch a.Value.Any().(type) {
+		case http.Header, *http.Request, *http.Response:
+			return slog.String(a.Key, secret)
 		}
 	}
 	return a
+}
+
+func confidential(name string) bool {
+	name = strings.ToLower(name)
+	for _, word := range [...]string{"secret", "token", "authorization", "password", "cookie", "pepper", "signature", "credential"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
 }

@@ -7,7 +7,6 @@ package telemetry
 import (
 	"context"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,8 +17,8 @@ import (
 // Metrics is the process's registry. It is safe for concurrent use.
 type Metrics struct {
 	registry   *prometheus.Registry
-	deliveries *counters
-	attempts   *counters
+	deliveries counters
+	attempts   counters
 	recovered  prometheus.Counter
 	reexecuted prometheus.Counter
 	keyRefused prometheus.Counter
@@ -65,7 +64,7 @@ func histogram(name, help string, buckets []float64) prometheus.Histogram {
 }
 
 // Delivery counts a delivery's end.
-func (m *Metrics) Delivery(source, status string) { m.deliveries.get(source, status).Inc() }
+func (m *Metrics) Delivery(source, status string) { m.deliveries.inc(source, status) }
 
 // Intake measures a delivery from its headers to its answer.
 func (m *Metrics) Intake(took time.Duration) { m.intake.Observe(took.Seconds()) }
@@ -78,37 +77,22 @@ func (m *Metrics) Commit(items int, took time.Duration) {
 
 // Attempt counts and measures an attempt that ended.
 func (m *Metrics) Attempt(operation, outcome string, took time.Duration) {
-	m.attempts.get(operation, outcome).Inc()
+	m.attempts.inc(operation, outcome)
 	m.attempt.Observe(took.Seconds())
 }
 
 // LeaseRecovered counts a takeover.
 func (m *Metrics) LeaseRecovered() { m.recovered.Inc() }
 
+// Reexecuted counts a completed operation that ran again, which must not be.
+func (m *Metrics) Reexecuted() { m.reexecuted.Inc() }
+
+// DownstreamKeyRejected counts a call whose key a destination refused.
+func (m *Metrics) DownstreamKeyRejected() { m.keyRefused.Inc() }
+
 // Handler answers GET /metrics.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
-}
-
-// counters is a counter with two labels whose children are found without
-// allocating: both labels' values are few and come from the configuration.
-type counters struct {
-	vec      *prometheus.CounterVec
-	children sync.Map // [2]string → prometheus.Counter
-}
-
-func newCounters(name, help string, labels ...string) *counters {
-	return &counters{vec: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)}
-}
-
-func (c *counters) get(a, b string) prometheus.Counter {
-	key := [2]string{a, b}
-	if child, ok := c.children.Load(key); ok {
-		return child.(prometheus.Counter)
-	}
-	child := c.vec.WithLabelValues(a, b)
-	c.children.Store(key, child)
-	return child
 }
 
 // Snapshot is what is read from the store when somebody looks.
