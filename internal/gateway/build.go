@@ -116,7 +116,10 @@ func NewSource(c *config.Config, s *config.Source) (*provider.Source, error) {
 	if g := s.Signature; g != nil {
 		o.Signature = provider.Signature{
 			Header: g.Header, Algorithm: g.Algorithm, Encoding: g.Encoding, Prefix: g.Prefix, Content: g.Content,
-			Timestamp: g.Timestamp, Tolerance: g.Tolerance, Decoded: g.Decoded,
+			Timestamp: g.Timestamp, Decoded: g.Decoded,
+		}
+		if g.Timestamp != "" { // without a signed time there is nothing to tolerate
+			o.Signature.Tolerance = g.Tolerance
 		}
 	}
 	return provider.New(o)
