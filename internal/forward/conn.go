@@ -198,7 +198,7 @@ func (d dialer) secure(ctx context.Context, network, address string) (net.Conn, 
 	}
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		raw.Close()
+		_ = raw.Close()
 		return nil, &connectError{err: err}
 	}
 	config := d.tls.Clone()
@@ -208,7 +208,7 @@ func (d dialer) secure(ctx context.Context, network, address string) (net.Conn, 
 	ctx, cancel := context.WithTimeout(ctx, d.net.Timeout)
 	defer cancel()
 	if err := secured.HandshakeContext(ctx); err != nil {
-		raw.Close()
+		_ = raw.Close()
 		return nil, &connectError{err: err, handshake: true}
 	}
 	return &conn{Conn: secured, wire: wire}, nil

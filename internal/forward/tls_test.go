@@ -95,8 +95,11 @@ func TestTheSameProofsHoldBehindTLS(t *testing.T) {
 		fault testkit.Fault
 		kind  forward.Kind
 	}{
-		{testkit.AnswerOK, forward.Completed}, {testkit.ResetAfterRequest, forward.Ambiguous}, {testkit.CloseAfterRequest, forward.Ambiguous},
-		{testkit.ResetInBody, forward.Completed}, {testkit.Malformed, forward.Ambiguous},
+		{testkit.AnswerOK, forward.Completed},
+		{testkit.ResetAfterRequest, forward.Ambiguous},
+		{testkit.CloseAfterRequest, forward.Ambiguous},
+		{testkit.ResetInBody, forward.Completed},
+		{testkit.Malformed, forward.Ambiguous},
 	} {
 		peer := testkit.NewTLSPeer(t, config, always(test.fault))
 		a := do(client(t, peer.URL, onceward.Unsafe, roots))

@@ -102,7 +102,7 @@ func RefusedURL(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	return "http://" + l.Addr().String()
 }
 
@@ -125,10 +125,10 @@ func (p *Peer) Step() { p.step <- struct{}{} }
 
 func (p *Peer) close() {
 	close(p.ending)
-	p.listener.Close()
+	_ = p.listener.Close()
 	p.mu.Lock()
 	for c := range p.open {
-		c.Close()
+		_ = c.Close()
 	}
 	p.mu.Unlock()
 	p.running.Wait()
@@ -156,7 +156,7 @@ func (p *Peer) serve(raw net.Conn) {
 		p.mu.Lock()
 		delete(p.open, raw)
 		p.mu.Unlock()
-		raw.Close()
+		_ = raw.Close()
 	}()
 	c := raw
 	if p.tls != nil {
@@ -195,26 +195,26 @@ func (p *Peer) answer(raw, c net.Conn, f Fault) bool {
 	case ResetAfterRequest:
 		reset(raw)
 	case ResetInHead:
-		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Le")
+		say(c, "HTTP/1.1 200 OK\r\nContent-Le")
 		reset(raw)
 	case CloseInBody, ResetInBody:
-		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"id\":\"re")
+		say(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"id\":\"re")
 		if f == ResetInBody {
 			reset(raw)
 		}
 	case NeverAnswer:
 		<-p.ending
 	case Malformed:
-		io.WriteString(c, "SECRET-IN-ANSWER this is not HTTP\r\n\r\n")
+		say(c, "SECRET-IN-ANSWER this is not HTTP\r\n\r\n")
 	case OnlyInformational:
-		io.WriteString(c, "HTTP/1.1 102 Processing\r\n\r\n")
+		say(c, "HTTP/1.1 102 Processing\r\n\r\n")
 	case Drip:
-		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+		say(c, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
 		for p.next() {
-			io.WriteString(c, "x")
+			say(c, "x")
 		}
 	case CloseIdle:
-		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+		say(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 	case AnswerOK:
 		_, err := fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nDate: %s\r\n\r\n", time.Now().UTC().Format(http.TimeFormat))
 		return err == nil
@@ -231,6 +231,9 @@ func (p *Peer) next() bool {
 	}
 }
 
+// say writes; a caller that has left is no concern of a peer that breaks.
+func say(c io.Writer, text string) { _, _ = io.WriteString(c, text) }
+
 func readRequest(r *bufio.Reader) error {
 	req, err := http.ReadRequest(r)
 	if err != nil {
@@ -244,7 +247,7 @@ func readRequest(r *bufio.Reader) error {
 // left by then: it is small, and nothing on the loopback holds it back.
 func reset(c net.Conn) {
 	if tcp, ok := c.(*net.TCPConn); ok {
-		tcp.SetLinger(0)
+		_ = tcp.SetLinger(0)
 	}
-	c.Close()
+	_ = c.Close()
 }

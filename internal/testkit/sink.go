@@ -104,7 +104,7 @@ func (s *Sink) serve(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(name, value)
 	}
 	w.WriteHeader(answer.Status)
-	io.WriteString(w, answer.Body)
+	say(w, answer.Body)
 }
 
 func (s *Sink) record(r *Request) (*Request, Answer) {
