@@ -11,8 +11,8 @@ import (
 // Equivalent reports whether two bodies say the same, apart from the volatile
 // paths: the same keys, exact in case, with the same values. The order of
 // keys, white space and the spelling of escapes do not matter; numbers are the
-// same only digit for digit. A body that is not JSON, nests too deep, or has a
-// key twice is equivalent to nothing.
+// same only digit for digit. A body that is not JSON, nests too deep, has a key
+// twice or half of a surrogate pair is equivalent to nothing.
 func Equivalent(a, b []byte, volatile []string) bool {
 	plan := newPlan()
 	for _, text := range volatile {
@@ -39,17 +39,17 @@ func canonical(plan *jsonPlan, data []byte) ([]byte, bool) {
 	if problem != readable {
 		return nil, false
 	}
-	w := &canonicalWriter{jsonReader: jsonReader{data: data}, unique: true}
+	w := &canonicalWriter{jsonReader: jsonReader{data: data}, sound: true}
 	if bytes.HasPrefix(data, []byte("\uFEFF")) {
 		w.pos = 3
 	}
 	out := w.write(make([]byte, 0, len(data)), &plan.root)
-	return out, w.unique
+	return out, w.sound
 }
 
 type canonicalWriter struct {
 	jsonReader
-	unique bool
+	sound bool // no key twice in an object, no half of a surrogate pair
 }
 
 // write appends the canonical form of the next value. Strings are written
@@ -81,8 +81,16 @@ func appendPart(out, text []byte) []byte {
 }
 
 func (w *canonicalWriter) quote(out, inside []byte) []byte {
-	w.scratch, _ = unescape(w.scratch[:0], inside)
-	return appendPart(append(out, '"'), w.scratch)
+	return appendPart(append(out, '"'), w.plain(inside))
+}
+
+// plain reads a string's escapes. Half of a surrogate pair has no text, and so
+// nothing that it could be compared with.
+func (w *canonicalWriter) plain(inside []byte) []byte {
+	var whole bool
+	w.scratch, whole = unescape(w.scratch[:0], inside)
+	w.sound = w.sound && whole
+	return w.scratch
 }
 
 func (w *canonicalWriter) list(out []byte, node *pathNode) []byte {
@@ -132,8 +140,7 @@ func (w *canonicalWriter) object(out []byte, node *pathNode) []byte {
 		}
 		start := w.pos
 		w.text()
-		w.scratch, _ = unescape(w.scratch[:0], w.data[start+1:w.pos-1])
-		key := string(w.scratch)
+		key := string(w.plain(w.data[start+1 : w.pos-1]))
 		w.space()
 		w.pos++ // the colon
 		var child *pathNode
@@ -151,7 +158,7 @@ func (w *canonicalWriter) object(out []byte, node *pathNode) []byte {
 	slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.key, b.key) })
 	sum := sha256.New()
 	for i, m := range members {
-		w.unique = w.unique && (i == 0 || members[i-1].key != m.key)
+		w.sound = w.sound && (i == 0 || members[i-1].key != m.key)
 		sum.Write(appendPart(nil, []byte(m.key)))
 		sum.Write(m.form)
 	}

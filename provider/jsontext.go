@@ -42,8 +42,7 @@ func unit(data []byte) (u rune, ok bool) {
 
 // unescape appends what the inside of a valid JSON string says. A surrogate
 // without its other half has no text; it is written as the three bytes of its
-// number, which are not UTF-8, so that two such strings stay different, and
-// whole is false.
+// number, which are not UTF-8 and so match no configured key, and whole is false.
 func unescape(dst, inside []byte) (text []byte, whole bool) {
 	whole = true
 	for i := 0; i < len(inside); {
