@@ -3,6 +3,7 @@ package forward_test
 import (
 	"context"
 	"net"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -111,12 +112,12 @@ func TestAReusedConnectionThatDies(t *testing.T) {
 		requests int
 		kind     forward.Kind
 	}{
-		"keyed is sent again with the same key":              {onceward.Keyed, "{}", 3, forward.Completed},
-		"keyed with an empty body is sent again":             {onceward.Keyed, "", 3, forward.Completed},
-		"unsafe reaches the peer exactly once":               {onceward.Unsafe, "{}", 2, forward.Ambiguous},
-		"unsafe with an empty body reaches it exactly once":  {onceward.Unsafe, "", 2, forward.Ambiguous},
-		"lookup reaches the peer exactly once":               {onceward.Lookup, "{}", 2, forward.Ambiguous},
-		"lookup with an empty body reaches the it just once": {onceward.Lookup, "", 2, forward.Ambiguous},
+		"keyed is sent again with the same key":             {onceward.Keyed, "{}", 3, forward.Completed},
+		"keyed with an empty body is sent again":            {onceward.Keyed, "", 3, forward.Completed},
+		"unsafe reaches the peer exactly once":              {onceward.Unsafe, "{}", 2, forward.Ambiguous},
+		"unsafe with an empty body reaches it exactly once": {onceward.Unsafe, "", 2, forward.Ambiguous},
+		"lookup reaches the peer exactly once":              {onceward.Lookup, "{}", 2, forward.Ambiguous},
+		"lookup with an empty body reaches it exactly once": {onceward.Lookup, "", 2, forward.Ambiguous},
 	} {
 		for _, fault := range []testkit.Fault{testkit.ResetAfterRequest, testkit.CloseAfterRequest} {
 			t.Run(name, func(t *testing.T) {
@@ -232,4 +233,24 @@ func TestManyCallsAtOnceAreAccountedForApart(t *testing.T) {
 	if n := len(sink.Requests()); n != 64 {
 		t.Errorf("the sink saw %d requests of 64 calls", n)
 	}
+}
+
+func TestADeadDestinationHoldsNobodyElse(t *testing.T) {
+	dead := testkit.NewPeer(t, always(testkit.NeverAnswer))
+	sink := testkit.NewSink(t, nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	hanging := client(t, dead.URL, onceward.Unsafe)
+	var wg sync.WaitGroup
+	for range 100 {
+		wg.Go(func() { check(t, hanging.Do(ctx, call()), forward.Ambiguous, "cancelled") })
+	}
+	healthy := client(t, sink.URL, onceward.Unsafe)
+	for range 100 {
+		check(t, do(healthy), forward.Completed, "")
+	}
+	for dead.Requests() < 100 {
+		runtime.Gosched()
+	}
+	cancel()
+	wg.Wait()
 }
