@@ -68,7 +68,7 @@ type Source struct {
 	Secrets       []Secret      `yaml:"secrets" doc:"Signing secrets; any of them may verify (rotation)."`
 	SecretLiteral bool          `yaml:"secret_literal" doc:"Take a Standard Webhooks secret as literal bytes, prefix included, instead of decoding it."`
 	Retention     Retention     `yaml:"retention" doc:"How long things are remembered."`
-	Signature     *Signature    `yaml:"signature" doc:"How provider hmac signs."`
+	Signature     *Signature    `yaml:"signature" doc:"How provider hmac signs; of the others only decoded can be set."`
 	Identity      []string      `yaml:"id,one" doc:"Where the event's identity is: header:NAME, body:PATH, form:NAME, query:NAME, item:PATH, body-sha256; a list joins parts."`
 	Type          string        `yaml:"type" doc:"Where the event's type is."`
 	OccurredAt    string        `yaml:"occurred_at" doc:"Where the time of the occurrence is."`
@@ -94,9 +94,10 @@ type Retention struct {
 	Payloads time.Duration `yaml:"payloads" default:"30d" doc:"How long bodies and attempts are kept; never longer than keys."`
 }
 
-// Signature is how a sender with the generic provider hmac signs.
+// Signature is how a sender with the generic provider hmac signs. Of the other
+// providers only Decoded can be set.
 type Signature struct {
-	Header    string        `yaml:"header" required:"say which header carries the signature" doc:"Header that carries the signature."`
+	Header    string        `yaml:"header" doc:"Header that carries the signature; provider hmac needs it."`
 	Algorithm string        `yaml:"algorithm" default:"sha256" enum:"sha256,sha1,sha512" doc:"Hash of the HMAC."`
 	Encoding  string        `yaml:"encoding" default:"hex" enum:"hex,base64" doc:"How the signature is written."`
 	Prefix    string        `yaml:"prefix" doc:"What stands before the signature, for example sha256=."`

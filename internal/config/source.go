@@ -45,22 +45,35 @@ func (v *validator) contract(field string, s *Source) {
 	if s.Provider == providerHMAC && s.Signature == nil {
 		v.add(field+".signature", "is missing; provider hmac has no signature scheme of its own")
 	}
-	if s.Provider != providerHMAC && s.Signature != nil {
-		v.add(field+".signature", "belongs to provider hmac; provider %s has its own", shorten(s.Provider))
-	}
 	if (s.Provider == providerHMAC || s.Provider == providerNone) && len(s.Identity) == 0 {
 		v.add(field+".id", "is missing; provider %s does not know where an event's identity is", s.Provider)
 	}
 	if s.SecretLiteral && (s.Provider == providerHMAC || s.Provider == providerNone) {
 		v.add(field+".secret_literal", "is for Standard Webhooks secrets; provider %s takes secrets literally anyway", s.Provider)
 	}
-	if s.Signature != nil {
+	switch {
+	case s.Signature == nil:
+	case s.Provider == providerHMAC:
 		v.signature(field+".signature", s.Signature)
+	default:
+		v.presetSignature(field+".signature", s.Provider)
+	}
+}
+
+// presetSignature lets only decoded pass: whether the body is compressed after
+// it was signed is a fact of the sender's set-up and not of its contract.
+func (v *validator) presetSignature(field, provider string) {
+	for _, name := range []string{"header", "algorithm", "encoding", "prefix", "content", "timestamp", "tolerance"} {
+		if _, given := v.at[field+"."+name]; given {
+			v.add(field+"."+name, "belongs to provider hmac; provider %s has its own signature, and only decoded may be set", shorten(provider))
+		}
 	}
 }
 
 func (v *validator) signature(field string, s *Signature) {
-	if !isToken(s.Header) {
+	if s.Header == "" {
+		v.add(field+".header", "is missing; say which header carries the signature")
+	} else if !isToken(s.Header) {
 		v.add(field+".header", "%q is not a header's name", shorten(s.Header))
 	}
 	if s.Timestamp != "" {

@@ -118,6 +118,9 @@ func NewSource(c *config.Config, s *config.Source) (*provider.Source, error) {
 			Header: g.Header, Algorithm: g.Algorithm, Encoding: g.Encoding, Prefix: g.Prefix, Content: g.Content,
 			Timestamp: g.Timestamp, Decoded: g.Decoded,
 		}
+		if s.Provider != "hmac" { // the defaults of the rest are not the contract's
+			o.Signature = provider.Signature{Decoded: g.Decoded}
+		}
 		if g.Timestamp != "" { // without a signed time there is nothing to tolerate
 			o.Signature.Tolerance = g.Tolerance
 		}
