@@ -1,9 +1,11 @@
 package script_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -104,6 +106,26 @@ func sinkRequestCommand(ts *testscript.TestScript, neg bool, args []string) {
 	r := nth(ts, args[0], args[1])
 	fmt.Fprintf(ts.Stdout(), "%s %s\nHost: %s\n", r.Method, r.Path, r.Host)
 	printHeader(ts.Stdout(), r.Header)
+}
+
+// sinkSignedCommand asserts that a request is signed with a secret as Standard
+// Webhooks says, freshly: sinksigned name number secret. `! sinksigned` asserts
+// that it is not.
+func sinkSignedCommand(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, len(args) == 3, "sinksigned name number|last secret")
+	r := nth(ts, args[0], args[1])
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(args[2], "whsec_"))
+	ts.Check(err)
+	stamp := r.Header.Get("Webhook-Timestamp")
+	seconds, err := strconv.ParseInt(stamp, 10, 64)
+	ts.Check(err)
+	if age := r.Time.Sub(time.Unix(seconds, 0)); age < -time.Second || age > patience {
+		ts.Fatalf("it was signed %s before it came", age)
+	}
+	want := "v1," + base64.StdEncoding.EncodeToString(mac(key, fmt.Appendf(nil, "%s.%s.%s", r.Header.Get("Webhook-Id"), stamp, r.Body)))
+	if found := slices.Contains(strings.Fields(r.Header.Get("Webhook-Signature")), want); found == neg {
+		ts.Fatalf("signatures %q, and %q", r.Header.Get("Webhook-Signature"), want)
+	}
 }
 
 // gapCommand asserts that so much time lies between two requests.

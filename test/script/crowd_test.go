@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
@@ -194,7 +195,8 @@ func (s *storm) send(ts *testscript.TestScript) {
 }
 
 // bodyCommand makes a large body: body file.raw part…, where a part is "=text",
-// "text*count", "bytes*count" for all 256 byte values, or a file.
+// "text*count", "bytes*count" for all 256 byte values, "noise*count" for
+// bytes that cannot be compressed, or a file.
 func bodyCommand(ts *testscript.TestScript, neg bool, args []string) {
 	positive(ts, neg)
 	usage(ts, len(args) > 1, "body file.raw part…")
@@ -207,6 +209,11 @@ func bodyCommand(ts *testscript.TestScript, neg bool, args []string) {
 			b.Write(readBody(ts, part))
 		case err != nil:
 			ts.Fatalf("part %q: %v", part, err)
+		case text == "noise":
+			noise := rand.NewChaCha8([32]byte{})
+			for range n {
+				b.WriteByte(byte(noise.Uint64()))
+			}
 		case text == "bytes":
 			for i := range n * 256 {
 				b.WriteByte(byte(i))

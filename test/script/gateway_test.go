@@ -252,11 +252,21 @@ func oncewardCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// getCommand asks the admin API and prints status and body.
+// getCommand asks the admin API, with a token if need be, and prints status and
+// body: get [-token T] path.
 func getCommand(ts *testscript.TestScript, neg bool, args []string) {
 	positive(ts, neg)
-	usage(ts, len(args) == 1, "get path")
-	resp, err := http.Get(of(ts).running(ts).admin + args[0])
+	token := ""
+	if len(args) == 3 && args[0] == "-token" {
+		token, args = args[1], args[2:]
+	}
+	usage(ts, len(args) == 1, "get [-token T] path")
+	req, err := http.NewRequest(http.MethodGet, of(ts).running(ts).admin+args[0], nil)
+	ts.Check(err)
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(req)
 	ts.Check(err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)

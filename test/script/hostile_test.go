@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -128,32 +127,6 @@ func cut(intake, sent string) string {
 	}
 	line, _, _ := strings.Cut(string(content), "\r\n")
 	return line + ", then cut"
-}
-
-// sizesCommand writes the sizes of the store's files to a file, to be compared.
-func sizesCommand(ts *testscript.TestScript, neg bool, args []string) {
-	positive(ts, neg)
-	usage(ts, len(args) == 1, "sizes file")
-	var text strings.Builder
-	for _, name := range []string{"onceward.db", "onceward.db-wal"} {
-		info, err := os.Stat(filepath.Join(of(ts).dir, name))
-		ts.Check(err)
-		fmt.Fprintf(&text, "%s %d\n", name, info.Size())
-	}
-	ts.Check(writeFile(ts.MkAbs(args[0]), []byte(text.String())))
-}
-
-// walBelowCommand waits until the WAL is smaller than so many MiB.
-func walBelowCommand(ts *testscript.TestScript, neg bool, args []string) {
-	positive(ts, neg)
-	usage(ts, len(args) == 1, "wal-below MiB")
-	limit, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	within(ts, "a small WAL", func() (bool, string) {
-		info, err := os.Stat(filepath.Join(of(ts).dir, "onceward.db-wal"))
-		ts.Check(err)
-		return info.Size() < int64(limit)<<20, fmt.Sprint(info.Size(), " bytes")
-	})
 }
 
 // memoryCommand notes the gateway's resident memory, or asserts that it has

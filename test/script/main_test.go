@@ -64,11 +64,11 @@ func TestStories(t *testing.T) {
 			"gateway": gatewayCommand, "onceward": oncewardCommand, "wait-log": waitLogCommand,
 			"sink": sinkCommand, "peer": peerCommand, "refused": refusedCommand, "release": releaseCommand,
 			"effects": effectsCommand, "attempts": attemptsCommand, "keys": keysCommand, "overlap": overlapCommand,
-			"sinkbody": sinkBodyCommand, "sinkrequest": sinkRequestCommand, "gap": gapCommand,
+			"sinkbody": sinkBodyCommand, "sinksigned": sinkSignedCommand, "sinkrequest": sinkRequestCommand, "gap": gapCommand,
 			"body": bodyCommand, "post": postCommand, "deliver": deliverCommand, "storm": stormCommand,
 			"kill-rounds": killRoundsCommand, "flood": floodCommand, "slow": slowCommand,
 			"wait-state": waitStateCommand, "settled": settledCommand, "rows": rowsCommand, "get": getCommand,
-			"decide": decideCommand, "sizes": sizesCommand, "memory": memoryCommand, "wal-below": walBelowCommand,
+			"decide": decideCommand, "sizes": sizesCommand, "memory": memoryCommand, "wal-below": walBelowCommand, "reader": readerCommand,
 		},
 	})
 }

@@ -163,7 +163,7 @@ func sinkNamed(ts *testscript.TestScript, name string) *sink {
 }
 
 // peerCommand starts a destination that breaks the wire: one fault a request,
-// the last repeats. Its URL is in $NAME.
+// the last repeats. Its URL is in $NAME, its address in $NAME_HOST.
 func peerCommand(ts *testscript.TestScript, neg bool, args []string) {
 	positive(ts, neg)
 	faults := map[string]testkit.Fault{
@@ -180,7 +180,9 @@ func peerCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	w := of(ts)
 	w.peers[args[0]] = testkit.NewPeer(w.t, func(n int) testkit.Fault { return script[min(n, len(script))-1] })
-	ts.Setenv(variable(args[0]), w.peers[args[0]].URL)
+	url := w.peers[args[0]].URL
+	ts.Setenv(variable(args[0]), url)
+	ts.Setenv(variable(args[0])+"_HOST", strings.TrimPrefix(url, "http://"))
 }
 
 // refusedCommand makes $NAME a URL on which nobody listens.

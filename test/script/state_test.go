@@ -17,7 +17,12 @@ import (
 
 // ask gets a JSON answer of the admin API.
 func (w *world) ask(ts *testscript.TestScript, path string, out any) {
-	resp, err := http.Get(w.running(ts).admin + path)
+	req, err := http.NewRequest(http.MethodGet, w.running(ts).admin+path, nil)
+	ts.Check(err)
+	if token := ts.Getenv("ONCEWARD_TOKEN"); token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(req)
 	ts.Check(err)
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ncruces/go-sqlite3"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/onceward/onceward/internal/testkit"
@@ -26,6 +27,7 @@ type world struct {
 	sinks   map[string]*sink
 	peers   map[string]*testkit.Peer
 	rounds  int // deliveries of kill-rounds so far
+	reader  *sqlite3.Conn
 }
 
 type worldKey struct{}
@@ -52,7 +54,7 @@ func setup(env *testscript.Env) error {
 		if w.gateway != nil {
 			w.gateway.kill()
 			if w.t.Failed() {
-				w.t.Log("the gateway's last words:\n" + w.gateway.log.tail(40))
+				w.t.Log("the gateway's last words:\n" + w.gateway.log.tail(12))
 			}
 		}
 	})
