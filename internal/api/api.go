@@ -27,7 +27,8 @@ type Options struct {
 	Destinations []string
 	// Routes tells each operation's destination by the operation's name.
 	Routes map[string]string
-	// Wake is called after every change that made work due.
+	// Wake is called after every change that made work due, and when a
+	// destination was paused or resumed.
 	Wake    func()
 	Version string
 	// Log gets what a caller is not told: why a request could not be answered.

@@ -31,15 +31,14 @@ func (s *server) destinations() {
 	for _, c := range []struct {
 		name, summary string
 		apply         func(context.Context, string, onceward.Decision) error
-		wakes         bool
 	}{
-		{"pause", "Stop calls to a destination", s.Store.Pause, false},
-		{"resume", "Let calls to a destination go on", s.Store.Unpause, true},
+		{"pause", "Stop calls to a destination", s.Store.Pause},
+		{"resume", "Let calls to a destination go on", s.Store.Unpause},
 	} {
 		o := s.operation(http.MethodPost, "/v1/destinations/{name}/"+c.name, c.name+"-destination", c.summary, Operator)
 		o.Errors = append(o.Errors, http.StatusNotFound)
 		huma.Register(s.api, o, func(ctx context.Context, in *destinationRequest) (*answer[Destination], error) {
-			return s.changeDestination(ctx, in, c.apply, c.wakes)
+			return s.changeDestination(ctx, in, c.apply)
 		})
 	}
 }
@@ -80,7 +79,7 @@ type destinationRequest struct {
 	Body Change
 }
 
-func (s *server) changeDestination(ctx context.Context, in *destinationRequest, apply func(context.Context, string, onceward.Decision) error, wakes bool) (*answer[Destination], error) {
+func (s *server) changeDestination(ctx context.Context, in *destinationRequest, apply func(context.Context, string, onceward.Decision) error) (*answer[Destination], error) {
 	const doing = "change a destination"
 	d, err := s.decision(in.Credential, in.Body.Reason, "", false)
 	if err != nil {
@@ -105,9 +104,7 @@ func (s *server) changeDestination(ctx context.Context, in *destinationRequest, 
 	if err := apply(ctx, in.Name, d); err != nil {
 		return nil, s.fail(doing, err)
 	}
-	if wakes {
-		s.Wake()
-	}
+	s.Wake()
 	after, err := find()
 	if err != nil { // only a paused stranger vanishes, by being resumed
 		return &answer[Destination]{Destination{Name: before.Name}}, nil
