@@ -21,7 +21,7 @@ const (
 	selectEvents = `SELECT ` + eventColumns + ` FROM event e JOIN source s ON s.id = e.source
  WHERE e.id < ? AND e.id >= ? ORDER BY e.id DESC LIMIT ?`
 	selectEvent        = `SELECT ` + eventColumns + ` FROM event e JOIN source s ON s.id = e.source WHERE e.id = ?`
-	selectParkedEvents = `SELECT DISTINCT event FROM operation INDEXED BY operation_parked WHERE state IN (6, 7, 8) AND state = ? AND event < ? AND event >= ? ORDER BY event DESC LIMIT ?`
+	selectParkedEvents = `SELECT DISTINCT event FROM operation INDEXED BY operation_parked WHERE state >= 6 AND state = ? AND event < ? AND event >= ? ORDER BY event DESC LIMIT ?`
 )
 
 // eventRow is an event with what only the store needs of it.
@@ -184,7 +184,7 @@ func eventRange(p onceward.Page, since, until time.Time) (before, from onceward.
 
 const (
 	selectParked = `SELECT ` + operationColumns + `, l.name FROM operation o INDEXED BY operation_parked JOIN label l ON l.id = o.label
- WHERE o.state IN (6, 7, 8) AND o.state = ?1 AND (o.event, o.n) < (?2, ?3) AND o.event >= ?4 ORDER BY o.event DESC, o.n DESC LIMIT ?5`
+ WHERE o.state >= 6 AND o.state = ?1 AND (o.event, o.n) < (?2, ?3) AND o.event >= ?4 ORDER BY o.event DESC, o.n DESC LIMIT ?5`
 	selectAllOperations = `SELECT ` + operationColumns + `, l.name FROM operation o JOIN label l ON l.id = o.label
  WHERE (o.event, o.n) < (?2, ?3) AND o.event >= ?4 AND ?1 IS NOT NULL ORDER BY o.event DESC, o.n DESC LIMIT ?5`
 )

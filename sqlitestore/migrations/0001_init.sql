@@ -47,7 +47,7 @@ CREATE TABLE event (
   version     TEXT,
   occurred_at INTEGER,           -- times are UTC microseconds everywhere
   content     BLOB NOT NULL CHECK (length(content) = 32),
-  verdict     INTEGER NOT NULL CHECK (verdict IN (1, 4, 5)),
+  verdict     INTEGER NOT NULL CHECK (verdict = 1 OR verdict = 4 OR verdict = 5),
   reason      TEXT,
   segment     INTEGER,           -- where its payload is, until that is dropped
   slot        INTEGER,
@@ -83,7 +83,7 @@ CREATE TABLE operation (
   fence      INTEGER NOT NULL,
   attempt    INTEGER NOT NULL,
   budget     INTEGER NOT NULL DEFAULT 0,
-  intent     INTEGER NOT NULL CHECK (intent IN (0, 1)),
+  intent     INTEGER NOT NULL CHECK (intent BETWEEN 0 AND 1),
   flags      INTEGER NOT NULL DEFAULT 0,
   owner      TEXT,
   due_at     INTEGER,
@@ -91,13 +91,14 @@ CREATE TABLE operation (
   reason     TEXT,
   changed    INTEGER NOT NULL,
   PRIMARY KEY (event, n),
-  CHECK ((state IN (1, 2, 3, 5)) = (due_at IS NOT NULL)),
-  CHECK (owner IS NULL OR state IN (2, 3)),
-  CHECK (intent = 0 OR state IN (2, 6, 7)),
-  CHECK (attempt > 0 OR state IN (1, 4, 5, 7, 8))
+  -- No IN lists here: SQLite builds a table for each of them, at every write.
+  CHECK ((state < 4 OR state = 5) = (due_at IS NOT NULL)),
+  CHECK (owner IS NULL OR state = 2 OR state = 3),
+  CHECK (intent = 0 OR state = 2 OR state = 6 OR state = 7),
+  CHECK (attempt > 0 OR NOT (state = 2 OR state = 3 OR state = 6))
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX operation_due ON operation (label, due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX operation_parked ON operation (state, event, n) WHERE state IN (6, 7, 8);
+CREATE INDEX operation_parked ON operation (state, event, n) WHERE state >= 6;
 
 -- +goose StatementBegin
 CREATE TRIGGER operation_guard BEFORE UPDATE ON operation
