@@ -127,6 +127,7 @@ type Planned struct {
 // Arrival is one event inside a delivery.
 type Arrival struct {
 	Key     Key
+	Shown   string // the sender's id as people know it, parts joined with |
 	Digest  Digest
 	Aliases []Digest // digests under older peppers
 	// Body is the digest of the signed body, for senders whose event id is not

@@ -58,6 +58,7 @@ func (s *Source) arrival(in *input, a *onceward.Arrival, raw []byte) {
 		a.Key.EventID = contentID(a.Content)
 		hold(a, why)
 	}
+	a.Shown = shown(a.Key.EventID)
 	s.classify(in, a, form)
 	if a.Verdict == onceward.Accepted && s.repeats[a.Key.EventID] {
 		a.Key.EventID += repeatMark + strconv.FormatInt(in.r.Now.UnixNano(), 10)

@@ -125,7 +125,7 @@ func invalid(reason, detail string) VectorVerdict {
 func describe(list []onceward.Arrival, label string) VectorVerdict {
 	verdict := VectorVerdict{Valid: true, Secret: label, Events: []string{}}
 	for i, a := range list {
-		id := strings.Join(idParts(a.Key.EventID), "|")
+		id := shown(a.Key.EventID)
 		if a.Verdict != onceward.Accepted {
 			if verdict.Detail == "" {
 				verdict.Detail = a.Verdict.String() + ": " + a.Reason
@@ -140,6 +140,15 @@ func describe(list []onceward.Arrival, label string) VectorVerdict {
 		verdict.Events = append(verdict.Events, id)
 	}
 	return verdict
+}
+
+// shown is an identity as people know it: the parts of a joined one with | in
+// between. A single one, which is nearly all of them, is shown as it is.
+func shown(id string) string {
+	if id == "" || id[len(id)-1] != ',' {
+		return id
+	}
+	return strings.Join(idParts(id), "|")
 }
 
 // idParts takes a joined id apart; any other id is its own only part.

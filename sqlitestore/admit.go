@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -105,7 +106,7 @@ func (w *writer) admitNew(a *onceward.Admission, r *onceward.Arrival, id oncewar
 	} else {
 		q.blob(r.Body[:])
 	}
-	eventID := r.Key.EventID
+	eventID := cmp.Or(r.Shown, r.Key.EventID)
 	if r.HideID {
 		eventID = ""
 	}

@@ -122,11 +122,15 @@ func (w *writer) forget(id onceward.EventID, key, body []byte, eventID string) e
 	}
 	for _, d := range [...]*stmt{
 		w.c.q(deleteKey).blob(key).int(int64(id)),
-		w.c.q(deleteReference).int(referenceHash(eventID)).int(int64(id)),
 		w.c.q(deleteEvent).int(int64(id)), w.c.q(deleteOperations).int(int64(id)), w.c.q(deleteAttempts).int(int64(id)),
 		w.c.q(deleteDeliveries).int(int64(id)), w.c.q(deleteEvidence).int(int64(id)),
 	} {
 		if err := d.run(); err != nil {
+			return err
+		}
+	}
+	for _, text := range references(eventID) {
+		if err := w.c.q(deleteReference).int(referenceHash(text)).int(int64(id)).run(); err != nil {
 			return err
 		}
 	}

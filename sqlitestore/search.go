@@ -6,13 +6,14 @@ import (
 	"errors"
 	"hash/fnv"
 	"slices"
+	"strings"
 
 	"github.com/onceward/onceward"
 )
 
 const (
 	selectReference = `SELECT event FROM reference WHERE hash = ? ORDER BY event DESC LIMIT 200`
-	selectTail      = `SELECT id FROM event WHERE id > ? AND event_id = ? ORDER BY id DESC LIMIT 200`
+	selectTail      = `SELECT id FROM event WHERE id > ? AND instr('|' || event_id || '|', '|' || ? || '|') > 0 ORDER BY id DESC LIMIT 200`
 	selectSetting   = `SELECT value FROM setting WHERE name = ?`
 	upsertSetting   = `INSERT INTO setting (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value`
 	referenceUpto   = "reference_upto"
@@ -75,7 +76,7 @@ func (c *conn) find(text string) (ids []onceward.EventID, err error) {
 	}
 	for _, id := range maybe { // the hash may lie, the row does not
 		if _, err := c.q(selectEvent).int(int64(id)).row(func(s *stmt) {
-			if scanEvent(s).EventID == text {
+			if slices.Contains(references(scanEvent(s).EventID), text) {
 				ids = append(ids, id)
 			}
 		}); err != nil {
@@ -88,6 +89,19 @@ func (c *conn) find(text string) (ids []onceward.EventID, err error) {
 func (c *conn) setting(name string) (v int64, err error) {
 	_, err = c.q(selectSetting).string(name).row(func(s *stmt) { v = s.ColumnInt64(0) })
 	return v, err
+}
+
+// references are the texts under which a sender's id is found: itself, and the
+// parts of one that was joined.
+func references(eventID string) []string {
+	if eventID == "" {
+		return nil
+	}
+	all := []string{eventID}
+	if strings.Contains(eventID, "|") {
+		all = append(all, strings.Split(eventID, "|")...)
+	}
+	return all
 }
 
 func referenceHash(text string) int64 {
@@ -115,7 +129,7 @@ func (s *Store) Index(ctx context.Context, limit int) (added int, err error) {
 		var all []reference
 		if err := w.c.q(selectUnindexed).int(upto).int(int64(limit)).rows(func(s *stmt) error {
 			upto = s.ColumnInt64(0)
-			if text := s.ColumnText(1); text != "" {
+			for _, text := range references(s.ColumnText(1)) {
 				all = append(all, reference{referenceHash(text), upto})
 			}
 			added++

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/internal/telemetry"
 )
 
 const (
@@ -60,7 +61,7 @@ func (d *Dispatcher) claim(ctx context.Context, op *operation) time.Duration {
 	}
 	if err != nil {
 		if ctx.Err() == nil {
-			d.o.Log.Warn("could not take due operations; they stay recorded", "operation", op.Name, "error", err)
+			d.o.Log.Warn("could not take due operations; they stay recorded", telemetry.KeyOperation, op.Name, telemetry.KeyError, err)
 		}
 		op.wakeAt(d.o.Now().Add(retryStore))
 		return retryStore

@@ -11,6 +11,7 @@ import (
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/internal/forward"
+	"github.com/onceward/onceward/internal/telemetry"
 )
 
 // margin is what must be left of a lease beyond the call's own timeout: time to
@@ -46,7 +47,7 @@ func (d *Dispatcher) begin(ctx, calls context.Context, l *lane, j job) {
 	if err != nil {
 		// Fenced: another owner has it. Unavailable: the lease runs out and it
 		// is taken again. Either way nothing was sent.
-		d.log(j).Warn("not begun: its lease could not be kept", "error", err)
+		d.log(j).Warn("not begun: its lease could not be kept", telemetry.KeyError, err)
 		l.release(1)
 		return
 	}
@@ -154,10 +155,10 @@ func (d *Dispatcher) settle(ctx context.Context, l *lane, j job, out onceward.Ou
 			d.settled(j, out, settled)
 			return
 		case !errors.Is(err, onceward.ErrUnavailable):
-			d.log(j).Warn("the outcome came too late and was not recorded", "outcome", out.String(), "status", out.Status, "reason", out.Reason, "error", err)
+			d.log(j).Warn("the outcome came too late and was not recorded", telemetry.KeyOutcome, out.String(), telemetry.KeyStatus, out.Status, telemetry.KeyReason, out.Reason, telemetry.KeyError, err)
 			return
 		}
-		d.log(j).Warn("the outcome could not be recorded yet", "outcome", out.String(), "error", err)
+		d.log(j).Warn("the outcome could not be recorded yet", telemetry.KeyOutcome, out.String(), telemetry.KeyError, err)
 		select {
 		case <-time.After(wait):
 		case <-d.stopping:
@@ -184,9 +185,9 @@ func (d *Dispatcher) settled(j job, out onceward.Outcome, o onceward.Operation) 
 	if !log.Enabled(context.Background(), level) {
 		return
 	}
-	attributes := []any{"state", o.State.String(), "outcome", out.String(), "status", out.Status, "reason", o.Reason}
+	attributes := []any{telemetry.KeyState, o.State.String(), telemetry.KeyOutcome, out.String(), telemetry.KeyStatus, out.Status, telemetry.KeyReason, o.Reason}
 	if !o.DueAt.IsZero() {
-		attributes = append(attributes, "next_at", o.DueAt)
+		attributes = append(attributes, telemetry.KeyNextAt, o.DueAt)
 	}
 	log.Log(context.Background(), level, "attempt ended", attributes...)
 }
@@ -195,7 +196,7 @@ func (d *Dispatcher) settled(j job, out onceward.Outcome, o onceward.Operation) 
 func (d *Dispatcher) handBack(ctx context.Context, j job) {
 	defer j.op.lane.release(1)
 	if err := d.o.Store.HandBack(context.WithoutCancel(ctx), j.leased.Lease); err != nil {
-		d.log(j).Warn("could not be handed back; it is taken again when its lease ends", "error", err)
+		d.log(j).Warn("could not be handed back; it is taken again when its lease ends", telemetry.KeyError, err)
 		return
 	}
 	j.op.fallBehind()
@@ -219,14 +220,14 @@ func (d *Dispatcher) pause(ctx context.Context, l *lane) {
 	l.paused.Store(true)
 	decision := onceward.Decision{Actor: "onceward", Reason: "it answered 410 Gone: it wants no more calls"}
 	if err := d.o.Store.Pause(ctx, l.name, decision); err != nil {
-		d.o.Log.Warn("destination paused, but the pause could not be recorded", "destination", l.name, "error", err)
+		d.o.Log.Warn("destination paused, but the pause could not be recorded", telemetry.KeyDestination, l.name, telemetry.KeyError, err)
 		return
 	}
-	d.o.Log.Error("destination paused: it answered 410 Gone; resume it when it is back", "destination", l.name)
+	d.o.Log.Error("destination paused: it answered 410 Gone; resume it when it is back", telemetry.KeyDestination, l.name)
 }
 
 func (d *Dispatcher) log(j job) *slog.Logger {
 	l := &j.leased
-	return d.o.Log.With("event", l.Event.ID.String(), "operation", l.Operation.Name, "key", l.Event.Key.String(),
-		"attempt", l.Lease.Attempt, "fence", l.Lease.Fence)
+	return d.o.Log.With(telemetry.KeyEvent, l.Event.ID.String(), telemetry.KeyOperation, l.Operation.Name, telemetry.KeyDigest, l.Event.Key.String(),
+		telemetry.KeyAttempt, l.Lease.Attempt, telemetry.KeyFence, l.Lease.Fence)
 }

@@ -122,7 +122,7 @@ func (g *Gateway) begin(w *work) error {
 	go func() {
 		defer close(w.ended)
 		if err := w.dispatcher.Run(ctx); err != nil {
-			g.log.Error("the dispatcher stopped", "error", err)
+			g.log.Error("the dispatcher stopped", telemetry.KeyError, err)
 		}
 	}()
 	return nil
@@ -202,7 +202,7 @@ func (g *Gateway) setAdmin() {
 		Version: g.version, Log: g.log, Metrics: g.metrics.Handler(),
 		Wake: func() {
 			if err := g.current.Load().dispatcher.Refresh(context.Background()); err != nil {
-				g.log.Warn("could not look for due operations after a change", "error", err)
+				g.log.Warn("could not look for due operations after a change", telemetry.KeyError, err)
 			}
 		},
 	})
@@ -308,7 +308,7 @@ func (g *Gateway) serve(name, address string, handler http.Handler) (*server, er
 	go func() {
 		defer close(s.ended)
 		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			g.log.Error("a listener stopped", "listener", name, "error", err)
+			g.log.Error("a listener stopped", "listener", name, telemetry.KeyError, err)
 		}
 	}()
 	return s, nil

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/internal/telemetry"
 	"github.com/onceward/onceward/provider"
 )
 
@@ -194,7 +195,7 @@ func (h *Handler) deliver(w http.ResponseWriter, r *http.Request, source *Source
 	}
 	if err != nil {
 		h.o.OnDelivery(source.Name, "unavailable")
-		h.o.Log.Error("a delivery could not be recorded; the sender was told to come back", "source", source.Name, "error", err)
+		h.o.Log.Error("a delivery could not be recorded; the sender was told to come back", telemetry.KeySource, source.Name, telemetry.KeyError, err)
 		refuse(w, http.StatusServiceUnavailable, "store-unavailable", "the delivery could not be recorded; send it again", 2*time.Second)
 		return
 	}
@@ -300,7 +301,7 @@ func (h *Handler) settleDiffering(ctx context.Context, source *Source, a *oncewa
 			known.Operations, err = h.o.Store.RecordCopy(ctx, known.Event, a)
 		} else {
 			known.Operations, err = h.o.Store.RecordConflict(ctx, known.Event, a, r, !source.Reject)
-			h.o.Log.Error("a known event arrived with other content; both are kept", "source", source.Name, "event", known.Event.String(), "key", r.Digest.String())
+			h.o.Log.Error("a known event arrived with other content; both are kept", telemetry.KeySource, source.Name, telemetry.KeyEvent, known.Event.String(), telemetry.KeyDigest, r.Digest.String())
 		}
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/internal/telemetry"
 	"github.com/onceward/onceward/provider"
 )
 
@@ -38,7 +39,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, source *Source,
 		metric, kind, detail = "stale", refusal.Reason, refusal.Detail
 	}
 	h.o.OnDelivery(source.Name, metric)
-	h.o.Log.Log(r.Context(), slog.LevelWarn, "delivery refused", "source", source.Name, "remote", h.remote(r), "reason", err.Error())
+	h.o.Log.Log(r.Context(), slog.LevelWarn, "delivery refused", telemetry.KeySource, source.Name, telemetry.KeyRemote, h.remote(r), telemetry.KeyReason, err.Error())
 	refuse(w, http.StatusUnauthorized, kind, detail, 0)
 }
 
@@ -113,9 +114,9 @@ func (h *Handler) count(source *Source, m *onceward.Admitted) {
 func (h *Handler) note(source *Source, r *onceward.Arrival, m *onceward.Admitted) {
 	switch m.Verdict {
 	case onceward.QuarantinedBy:
-		h.o.Log.Error("an authentic delivery was quarantined", "source", source.Name, "event", m.Event.String(), "key", r.Digest.String(), "reason", m.Reason)
+		h.o.Log.Error("an authentic delivery was quarantined", telemetry.KeySource, source.Name, telemetry.KeyEvent, m.Event.String(), telemetry.KeyDigest, r.Digest.String(), telemetry.KeyReason, m.Reason)
 	case onceward.Ignored:
-		h.o.Log.Info("an event that no operation wants was recorded", "source", source.Name, "event", m.Event.String(), "key", r.Digest.String(), "type", r.Type)
+		h.o.Log.Info("an event that no operation wants was recorded", telemetry.KeySource, source.Name, telemetry.KeyEvent, m.Event.String(), telemetry.KeyDigest, r.Digest.String(), telemetry.KeyType, r.Type)
 	}
 }
 

@@ -112,6 +112,22 @@ var listCases = map[string]func(*suite){
 		}
 		find()
 	},
+	"a joined id is found by each of its parts": func(s *suite) {
+		a := s.arrival("10:orders/new,4:e-77,", "x")
+		a.Shown = "orders/new|e-77"
+		s.admit(a)
+		for range 2 {
+			for _, text := range []string{"e-77", "orders/new", "orders/new|e-77"} {
+				items, _, err := s.Events(ctx, onceward.EventQuery{Search: text, Page: onceward.Page{Limit: 10}})
+				if err != nil || len(items) != 1 || items[0].EventID != "orders/new|e-77" {
+					s.Fatalf("%q: %+v, %v", text, items, err)
+				}
+			}
+			if _, err := s.Index(ctx, 10); err != nil {
+				s.Fatal(err)
+			}
+		}
+	},
 	"a hidden id is not kept": func(s *suite) {
 		a := s.arrival("secret-id", "x")
 		a.HideID = true

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/internal/telemetry"
 )
 
 // Store is what the janitor asks of a store.
@@ -48,7 +49,7 @@ func (s *Sweeper) Run(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
-			s.Log.Warn("a sweep did not end; the next one goes on", "error", err)
+			s.Log.Warn("a sweep did not end; the next one goes on", telemetry.KeyError, err)
 		}
 		select {
 		case <-ctx.Done():
