@@ -9,7 +9,7 @@ import (
 )
 
 // connection is one kept-alive connection. A fault drops it, and the next
-// request opens another. One goroutine sends over it; any may close it.
+// request opens another. One goroutine at a time uses it; any may close it.
 type connection struct {
 	address string
 	until   time.Time // when its reads and writes end
@@ -37,19 +37,24 @@ func dial(ctx context.Context, address string) (*connection, error) {
 	return c, c.use(raw)
 }
 
-// roundTrip sends a request and reads its answer to the end. After an error it
-// is unknown whether the server took the request.
-func (c *connection) roundTrip(request []byte) (status int, err error) {
+// send writes a request. After an error, here or in receive, it is unknown
+// whether the server took it.
+func (c *connection) send(request []byte) error {
 	if c.raw == nil {
 		if err := c.redial(); err != nil {
 			time.Sleep(pauseAfterFault)
-			return 0, err
+			return err
 		}
 	}
-	if _, err := c.raw.Write(request); err != nil {
+	_, err := c.raw.Write(request)
+	if err != nil {
 		c.drop()
-		return 0, err
 	}
+	return err
+}
+
+// receive reads the answer to the end.
+func (c *connection) receive() (status int, err error) {
 	status, keep, err := readResponse(c.in)
 	if err != nil || !keep {
 		c.drop()
@@ -70,11 +75,11 @@ func (c *connection) use(raw net.Conn) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		raw.Close()
+		_ = raw.Close()
 		return net.ErrClosed
 	}
 	if err := raw.SetDeadline(c.until); err != nil {
-		raw.Close()
+		_ = raw.Close()
 		return err
 	}
 	c.raw = raw
@@ -92,7 +97,7 @@ func (c *connection) limit(until time.Time) error {
 func (c *connection) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.raw.Close()
+	_ = c.raw.Close()
 	c.raw = nil
 }
 
@@ -102,6 +107,6 @@ func (c *connection) close() {
 	defer c.mu.Unlock()
 	c.closed = true
 	if c.raw != nil {
-		c.raw.Close()
+		_ = c.raw.Close()
 	}
 }

@@ -90,67 +90,49 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 	}
 	stop := context.AfterFunc(ctx, r.close) // nobody else would wake a reader
 	defer stop()
-	var tickets chan ticket
-	var all sync.WaitGroup
 	if r.o.Rate > 0 {
-		tickets = make(chan ticket)
-		all.Go(func() { r.pace(ctx, tickets) })
+		r.open(ctx)
+	} else {
+		r.closed(ctx)
 	}
-	for i := range r.connections {
-		requests := r.o.Requests()
-		all.Go(func() {
-			if tickets != nil {
-				r.open(i, requests, tickets)
-			} else {
-				r.closed(ctx, i, requests)
-			}
-		})
-	}
-	all.Wait()
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("load was cut off: %w", err)
 	}
 	return r.result(), nil
 }
 
-// closed sends one request after the other.
-func (r *runner) closed(ctx context.Context, i int, requests Requests) {
-	for ctx.Err() == nil {
-		n := r.next.Add(1) - 1
-		if r.o.Count > 0 && n >= r.o.Count {
-			return
-		}
-		now := time.Now()
-		if !now.Before(r.end) {
-			return
-		}
-		r.deliver(i, requests, n, now)
+// closed lets every connection send one request after the other.
+func (r *runner) closed(ctx context.Context) {
+	var all sync.WaitGroup
+	for i, c := range r.connections {
+		requests := r.o.Requests()
+		all.Go(func() {
+			for ctx.Err() == nil {
+				n := r.next.Add(1) - 1
+				now := time.Now()
+				if r.o.Count > 0 && n >= r.o.Count || !now.Before(r.end) {
+					return
+				}
+				err := c.send(requests.Request(r.number(n)))
+				r.receive(i, now, err)
+			}
+		})
 	}
+	all.Wait()
 }
 
-// ticket is the right to send one request, due at a time.
-type ticket struct {
-	n   int64
-	due time.Time
-}
+// number is the request that delivery n sends.
+func (r *runner) number(n int64) int64 { return r.o.First + n/int64(r.o.Copies) }
 
-// open sends what is due.
-func (r *runner) open(i int, requests Requests, tickets <-chan ticket) {
-	for t := range tickets {
-		if late := time.Since(t.due); !t.due.Before(r.begin) {
-			r.samples[i].lateness = append(r.samples[i].lateness, late)
-		}
-		r.deliver(i, requests, t.n, t.due)
+// receive reads the answer to what connection i sent, unless sending failed,
+// and records it; the latency counts from since.
+func (r *runner) receive(i int, since time.Time, err error) {
+	s, status := &r.samples[i], 0
+	if err == nil {
+		status, err = r.connections[i].receive()
 	}
-}
-
-// deliver sends delivery n and records what comes back; the latency counts
-// from since.
-func (r *runner) deliver(i int, requests Requests, n int64, since time.Time) {
-	s := &r.samples[i]
-	s.sent++
-	status, err := r.connections[i].roundTrip(requests.Request(r.o.First + n/int64(r.o.Copies)))
 	now := time.Now()
+	s.sent++
 	s.last = now
 	if err != nil {
 		s.lost++
@@ -160,21 +142,15 @@ func (r *runner) deliver(i int, requests Requests, n int64, since time.Time) {
 	if accepted {
 		s.taken++
 	}
-	if now.Before(r.begin) || now.After(r.end) && r.o.Rate == 0 {
+	if r.o.Rate > 0 {
+		// By due time, so that slow answers are not left out.
+		if since.Before(r.begin) {
+			return
+		}
+	} else if now.Before(r.begin) || now.After(r.end) {
 		return
 	}
-	if since.Before(r.begin) && r.o.Rate > 0 {
-		return // an open loop measures by due time, so that slow answers are not left out
-	}
-	if accepted {
-		s.accepted++
-	} else {
-		if s.refused == nil {
-			s.refused = map[int]int64{}
-		}
-		s.refused[status]++
-	}
-	s.latencies = append(s.latencies, now.Sub(since))
+	s.record(status, accepted, now.Sub(since))
 }
 
 func (r *runner) close() {

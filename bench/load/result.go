@@ -56,6 +56,18 @@ type sample struct {
 	last              time.Time
 }
 
+func (s *sample) record(status int, accepted bool, latency time.Duration) {
+	s.latencies = append(s.latencies, latency)
+	if accepted {
+		s.accepted++
+		return
+	}
+	if s.refused == nil {
+		s.refused = map[int]int64{}
+	}
+	s.refused[status]++
+}
+
 func (r *runner) result() *Result {
 	out := &Result{Refused: map[int]int64{}}
 	last := r.begin

@@ -4,4 +4,6 @@ package load
 
 import "time"
 
+func sharpen() {}
+
 func sleep(d time.Duration) { time.Sleep(d) }
