@@ -177,6 +177,7 @@ func (d *Dispatcher) Refresh(ctx context.Context) error {
 	}
 	for _, op := range d.operations {
 		op.wakeAt(d.o.Now())
+		notify(op.changed) // what became due in a pause is due already, so wakeAt has no news
 	}
 	return nil
 }
