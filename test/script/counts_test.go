@@ -64,6 +64,15 @@ func countCommand(ts *testscript.TestScript, neg bool, args []string, what strin
 	}
 }
 
+// noRepeatsCommand asserts that no key was answered 2xx twice.
+func noRepeatsCommand(ts *testscript.TestScript, neg bool, args []string) {
+	positive(ts, neg)
+	usage(ts, len(args) == 1, "no-repeats name")
+	if n := sinkNamed(ts, args[0]).Repeats(); n != 0 {
+		ts.Fatalf("%d calls repeated an effect at %s", n, args[0])
+	}
+}
+
 // overlapCommand asserts the largest number of requests that were open at once.
 func overlapCommand(ts *testscript.TestScript, neg bool, args []string) {
 	positive(ts, neg)

@@ -1,16 +1,13 @@
 package script_test
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -101,126 +98,4 @@ func deliverCommand(ts *testscript.TestScript, neg bool, args []string) {
 		all.Wait()
 	}
 	count.print(ts)
-}
-
-const stormUsage = "storm events copies senders source body …"
-
-// stormCommand sends copies of many events through so many senders at once. A
-// sender repeats what was not acknowledged, as real ones do, also while no
-// gateway runs. With -kills N the gateway is killed and started again N times
-// meanwhile, evenly over what was acknowledged.
-func stormCommand(ts *testscript.TestScript, neg bool, args []string) {
-	positive(ts, neg)
-	kills := 0
-	if len(args) > 1 && args[0] == "-kills" {
-		var err error
-		kills, err = strconv.Atoi(args[1])
-		ts.Check(err)
-		args = args[2:]
-	}
-	usage(ts, len(args) >= 5, stormUsage)
-	var numbers [3]int
-	for i := range numbers {
-		var err error
-		numbers[i], err = strconv.Atoi(args[i])
-		ts.Check(err)
-	}
-	s := &storm{w: of(ts), total: numbers[0] * numbers[1], events: numbers[0], m: parseMessage(ts, args[3:])}
-	s.intake.Store(ts.Getenv("INTAKE"))
-	var senders sync.WaitGroup
-	for range numbers[2] {
-		senders.Go(func() { s.send(ts) })
-	}
-	for k := range kills {
-		within(ts, "the storm's progress", func() (bool, string) {
-			acknowledged := int(s.acknowledged.Load())
-			return acknowledged > s.total*(k+1)/(kills+2), strconv.Itoa(acknowledged)
-		})
-		s.w.gateway.kill()
-		if err := s.w.start(ts, "onceward.yaml"); err != nil {
-			s.failed.Store(true)
-			senders.Wait()
-			ts.Check(err)
-		}
-		s.intake.Store(ts.Getenv("INTAKE"))
-	}
-	senders.Wait()
-	if s.failed.Load() {
-		ts.Fatalf("a sender gave up: %d of %d deliveries were acknowledged", s.acknowledged.Load(), s.total)
-	}
-	s.count.print(ts)
-}
-
-type storm struct {
-	w             *world
-	m             message
-	events, total int
-	intake        atomic.Value
-	next          atomic.Int64
-	acknowledged  atomic.Int64
-	failed        atomic.Bool
-	count         tally
-}
-
-// send is one sender's life: the copies of an event are far apart, so that
-// they meet each other in every state.
-func (s *storm) send(ts *testscript.TestScript) {
-	client := ownConnection()
-	defer client.CloseIdleConnections()
-	for {
-		n := int(s.next.Add(1)) - 1
-		if n >= s.total {
-			return
-		}
-		one := s.m.numbered(n%s.events+1, 1)
-		lines, err := one.sign.lines(one.body)
-		if err != nil {
-			s.failed.Store(true)
-			return
-		}
-		one.lines = append(one.lines, lines...)
-		for tries := 0; ; tries++ {
-			r, err := one.over(client, s.intake.Load().(string))
-			if err == nil && r.status < 300 {
-				s.count.add(r, nil)
-				s.acknowledged.Add(1)
-				break
-			}
-			if s.failed.Load() || tries > 1_000_000 {
-				s.failed.Store(true)
-				return
-			}
-		}
-	}
-}
-
-// bodyCommand makes a large body: body file.raw part…, where a part is "=text",
-// "text*count", "bytes*count" for all 256 byte values, "noise*count" for
-// bytes that cannot be compressed, or a file.
-func bodyCommand(ts *testscript.TestScript, neg bool, args []string) {
-	positive(ts, neg)
-	usage(ts, len(args) > 1, "body file.raw part…")
-	var b bytes.Buffer
-	for _, part := range args[1:] {
-		text, times, many := strings.Cut(part, "*")
-		n, err := strconv.Atoi(times)
-		switch {
-		case !many || strings.HasPrefix(part, "="):
-			b.Write(readBody(ts, part))
-		case err != nil:
-			ts.Fatalf("part %q: %v", part, err)
-		case text == "noise":
-			noise := rand.NewChaCha8([32]byte{})
-			for range n {
-				b.WriteByte(byte(noise.Uint64()))
-			}
-		case text == "bytes":
-			for i := range n * 256 {
-				b.WriteByte(byte(i))
-			}
-		default:
-			b.WriteString(strings.Repeat(text, n))
-		}
-	}
-	ts.Check(writeFile(ts.MkAbs(args[0]), b.Bytes()))
 }

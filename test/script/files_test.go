@@ -1,7 +1,9 @@
 package script_test
 
 import (
+	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -58,4 +60,35 @@ func readerCommand(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	})
 	ts.Check(c.Exec("BEGIN; SELECT count(*) FROM sqlite_schema"))
+}
+
+// bodyCommand makes a large body: body file.raw part…, where a part is "=text",
+// "text*count", "bytes*count" for all 256 byte values, "noise*count" for
+// bytes that cannot be compressed, or a file.
+func bodyCommand(ts *testscript.TestScript, neg bool, args []string) {
+	positive(ts, neg)
+	usage(ts, len(args) > 1, "body file.raw part…")
+	var b bytes.Buffer
+	for _, part := range args[1:] {
+		text, times, many := strings.Cut(part, "*")
+		n, err := strconv.Atoi(times)
+		switch {
+		case !many || strings.HasPrefix(part, "="):
+			b.Write(readBody(ts, part))
+		case err != nil:
+			ts.Fatalf("part %q: %v", part, err)
+		case text == "noise":
+			noise := rand.NewChaCha8([32]byte{})
+			for range n {
+				b.WriteByte(byte(noise.Uint64()))
+			}
+		case text == "bytes":
+			for i := range n * 256 {
+				b.WriteByte(byte(i))
+			}
+		default:
+			b.WriteString(strings.Repeat(text, n))
+		}
+	}
+	ts.Check(writeFile(ts.MkAbs(args[0]), b.Bytes()))
 }

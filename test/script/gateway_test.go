@@ -28,7 +28,7 @@ type process struct {
 	intake, admin string
 }
 
-const gatewayUsage = "gateway start [config] | kill | stop | reload"
+const gatewayUsage = "gateway start [config] | kill | stop | stopping | stopped | reload"
 
 // gatewayCommand starts and ends the gateway. `! gateway start` expects it to
 // refuse; what it said is then in stderr.
@@ -52,26 +52,20 @@ func gatewayCommand(ts *testscript.TestScript, neg bool, args []string) {
 		w.running(ts).kill()
 	case "stop":
 		positive(ts, neg)
+		ts.Check(w.running(ts).cmd.Process.Signal(syscall.SIGTERM))
+		w.gateway.stopped(ts)
+	case "stopping": // and what happens meanwhile; stopped waits for the end
+		positive(ts, neg)
 		p := w.running(ts)
 		ts.Check(p.cmd.Process.Signal(syscall.SIGTERM))
-		within(ts, "the stop", func() (bool, string) { return !p.alive(), "a running process" })
-		if code := p.cmd.ProcessState.ExitCode(); code != 0 {
-			ts.Fatalf("the gateway stopped with status %d", code)
-		}
+		within(ts, "the begin of the stop", func() (bool, string) { return p.log.count(`"msg":"stopping"`) > 0, p.log.tail(3) })
+	case "stopped":
+		positive(ts, neg)
+		w.gateway.stopped(ts)
 	case "reload":
 		// `! gateway reload` expects the new configuration to be refused.
-		p := w.running(ts)
-		const yes, no = `"msg":"the configuration was reloaded"`, `"msg":"the configuration was not reloaded`
-		line, before := yes, [2]int{p.log.count(yes), p.log.count(no)}
-		ts.Check(p.cmd.Process.Signal(syscall.SIGHUP))
-		within(ts, "the reload", func() (bool, string) {
-			return p.log.count(yes) > before[0] || p.log.count(no) > before[1], "no word of it in the log"
-		})
-		if p.log.count(no) > before[1] {
-			line = no
-		}
-		if (line == no) != neg {
-			ts.Fatalf("the reload ended otherwise: %s", p.log.tail(1))
+		if w.running(ts).reload(ts) == neg {
+			ts.Fatalf("the reload ended otherwise: %s", w.gateway.log.tail(1))
 		}
 	default:
 		usage(ts, false, gatewayUsage)
@@ -141,12 +135,14 @@ func (w *world) launch(ts *testscript.TestScript, file string) (*process, error)
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	go func() {
-		defer close(p.ended)
-		_ = cmd.Wait() // its status is looked at where it matters
-		log.close()
-	}()
+	go p.wait()
 	return p, nil
+}
+
+func (p *process) wait() {
+	defer close(p.ended)
+	_ = p.cmd.Wait() // its status is looked at where it matters
+	p.log.close()
 }
 
 func (p *process) alive() bool {
@@ -155,6 +151,25 @@ func (p *process) alive() bool {
 		return false
 	default:
 		return true
+	}
+}
+
+// reload reports whether the new configuration was taken.
+func (p *process) reload(ts *testscript.TestScript) bool {
+	const yes, no = `"msg":"the configuration was reloaded"`, `"msg":"the configuration was not reloaded`
+	reloaded, refused := p.log.count(yes), p.log.count(no)
+	ts.Check(p.cmd.Process.Signal(syscall.SIGHUP))
+	within(ts, "the reload", func() (bool, string) {
+		return p.log.count(yes) > reloaded || p.log.count(no) > refused, "no word of it in the log"
+	})
+	return p.log.count(yes) > reloaded
+}
+
+// stopped waits for the end that was asked for.
+func (p *process) stopped(ts *testscript.TestScript) {
+	within(ts, "the stop", func() (bool, string) { return !p.alive(), "a running process" })
+	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+		ts.Fatalf("the gateway stopped with status %d", code)
 	}
 }
 

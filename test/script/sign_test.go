@@ -15,6 +15,7 @@ const (
 	hubSecret      = "test-secret-not-real-01"
 	shopSecret     = "test-secret-not-real-02"
 	paySecret      = "test-secret-not-real-03"
+	slackSecret    = "test-secret-not-real-05"
 	standardSecret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"
 )
 
@@ -63,6 +64,9 @@ func (s signer) lines(body []byte) ([]string, error) {
 	case "pay":
 		sum := mac(secret(paySecret), fmt.Appendf(nil, "%d.%s", at, body))
 		lines = append(lines, fmt.Sprintf("Stripe-Signature: t=%d,v1=%x", at, sum))
+	case "slack":
+		sum := mac(secret(slackSecret), fmt.Appendf(nil, "v0:%d:%s", at, body))
+		lines = append(lines, fmt.Sprintf("X-Slack-Request-Timestamp: %d", at), fmt.Sprintf("X-Slack-Signature: v0=%x", sum))
 	case "std":
 		key := secret(standardSecret)
 		if !s.literal {
