@@ -27,6 +27,7 @@ type lab struct {
 	made     int    // directories in it
 	seed     uint64
 	version  string // of the gateway
+	busy     string // the load average at the beginning
 }
 
 // family is a group of rows whose runs alternate.
@@ -72,7 +73,7 @@ func parseWanted(only string) (wanted, error) {
 }
 
 func newLab(ctx context.Context, s settings) (*lab, error) {
-	l := &lab{settings: s, rounds: 3, duration: 10 * time.Second, warmup: 500 * time.Millisecond, seed: uint64(time.Now().UnixNano())}
+	l := &lab{settings: s, rounds: 3, duration: 10 * time.Second, warmup: 500 * time.Millisecond, seed: uint64(time.Now().UnixNano()), busy: loadAverage()}
 	if s.quick {
 		l.rounds, l.duration = 1, 2*time.Second
 	}

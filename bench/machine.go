@@ -36,7 +36,20 @@ func (l *lab) machine() string {
 	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
 		system = "Linux " + kernel(string(text))
 	}
+	if l.busy != "" {
+		words = append(words, "load average of "+l.busy+" before the first run (much above 0 means that others took part)")
+	}
 	return strings.Join(append(words, system+" ("+runtime.GOARCH+")", "data on "+fileSystem(l.work)), ", ") + "; sender, servers and destination share the cores"
+}
+
+// loadAverage is how many others wanted to run in the last minute.
+func loadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	average, _, _ := strings.Cut(string(text), " ")
+	return average
 }
 
 // kernel keeps the release's numbers: what follows them is the builder's.
@@ -58,7 +71,7 @@ func parseMemory(meminfo string) float64 {
 }
 
 // page puts what was found into words.
-func (l *lab) page(_ context.Context, began time.Time, rows []report.Row) *report.Page {
+func (l *lab) page(began time.Time, rows []report.Row) *report.Page {
 	versions := []string{l.version, "bench and baselines with " + runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, d := range info.Deps {
@@ -74,7 +87,7 @@ func (l *lab) method() []string {
 	return []string{
 		fmt.Sprintf("**Method.** Sender, server and destination are processes of their own on one machine and talk over loopback. Bodies are %s of signed JSON in the sender's layout, "+
 			"different in every event and under ids that never repeat. Each figure is the median of %d runs of %v, after %v of warming up, "+
-			"with a fresh process and an empty store for every run; the runs of what is compared take turns, and a ratio is taken within its turn. Every store waits for the disk (WAL, synchronous=FULL).",
+			"with a fresh process and an empty store for every run (end to end is measured from the first delivery, without warming up); the runs of what is compared take turns, and a ratio is taken within its turn. Every store waits for the disk (WAL, synchronous=FULL).",
 			"1 KiB", l.rounds, l.duration, l.warmup),
 		"**Baselines.** *Null*: a `net/http` server that reads the body, checks the signature and the signed time, answers 200 and stores nothing. " +
 			"*Naive*: the same, with one `INSERT … ON CONFLICT DO NOTHING` for each delivery over `database/sql`, 16 connections, on the gateway's SQLite driver. " +

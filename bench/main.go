@@ -111,7 +111,7 @@ func measure(ctx context.Context, args []string) (err error) {
 	if s.out == "" {
 		return nil
 	}
-	return write(s.out, l.page(ctx, began, rows))
+	return write(s.out, l.page(began, rows))
 }
 
 // write rewrites the page's generated part.
