@@ -2,6 +2,7 @@ package onceward
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,7 +39,8 @@ func (id EventID) Time() time.Time {
 
 // EventIDAt returns the smallest id that an event first seen at t can have.
 func EventIDAt(t time.Time) EventID {
-	return EventID(max(t.UnixMilli()-idEpochMilli, 0) << idSequence)
+	const last = math.MaxInt64 >> idSequence // in the year 2298; later times must not wrap around
+	return EventID(min(max(t.UnixMilli()-idEpochMilli, 0), last) << idSequence)
 }
 
 // ParseEventID reads what [EventID.String] wrote.
@@ -72,6 +74,13 @@ func (g *EventIDs) Next(t time.Time) EventID {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.last = max(g.last+1, EventIDAt(t))
+	return g.last
+}
+
+// Last returns the last id that was handed out or observed.
+func (g *EventIDs) Last() EventID {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	return g.last
 }
 

@@ -72,6 +72,9 @@ func (k *Key) UnmarshalBinary(b []byte) error {
 		if w <= 0 || n > uint64(len(b)-w) {
 			return fmt.Errorf("key part %d of 6 is cut short", i+1)
 		}
+		if w > 1 && b[w-1] == 0 {
+			return fmt.Errorf("the length of key part %d of 6 is not in its shortest form", i+1)
+		}
 		parts[i] = string(b[w : w+int(n)])
 		b = b[w+int(n):]
 	}
@@ -165,8 +168,10 @@ func (d Digest) Downstream(operation string, generation int, step string) string
 // ParseDownstream returns the event digest that a downstream key carries.
 func ParseDownstream(key string) (Digest, error) {
 	var d Digest
-	b, err := downstreamEncoding.DecodeString(strings.TrimPrefix(key, "ow_"))
-	if err != nil || !strings.HasPrefix(key, "ow_") || len(b) != len(d)+8 {
+	text, ok := strings.CutPrefix(key, "ow_")
+	b, err := downstreamEncoding.DecodeString(text)
+	// Written anew, because the decoder skips line breaks and unused last bits.
+	if err != nil || !ok || len(b) != len(d)+8 || downstreamEncoding.EncodeToString(b) != text {
 		return d, fmt.Errorf("%q is not a downstream key (ow_ and 39 characters)", key)
 	}
 	copy(d[:], b)
