@@ -105,6 +105,7 @@ func New(o Options) (*Dispatcher, error) {
 	d.share = newShare(o.Workers, len(o.Destinations))
 	for name, destination := range o.Destinations {
 		d.lanes[name] = newLane(name, destination)
+		d.lanes[name].slots = d.share.slots()
 	}
 	for _, op := range o.Operations {
 		l := d.lanes[op.Destination]

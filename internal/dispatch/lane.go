@@ -104,16 +104,24 @@ func newShare(workers, destinations int) *share {
 	return &share{own: int64(own), lent: make(chan struct{}, max(workers-own*destinations, 1))}
 }
 
-// slots counts the calls of one lane that run on its own part.
-type slots struct{ own atomic.Int64 }
+// slots are one lane's own part.
+type slots chan struct{}
 
-// acquire waits for the right to make one call. The release must be called.
-func (s *share) acquire(ctx context.Context, l *slots) (release func(), ok bool) {
-	if l.own.Add(1) <= s.own {
-		return func() { l.own.Add(-1) }, true
-	}
-	l.own.Add(-1)
+func (s *share) slots() slots { return make(slots, s.own) }
+
+// acquire waits for the right to make one call. Who waits takes whichever comes
+// first, an own part or a lent one: with only the lent ones to wait for, a job
+// would sit behind other destinations' dead calls while its own part is idle.
+// The release must be called.
+func (s *share) acquire(ctx context.Context, own slots) (release func(), ok bool) {
 	select {
+	case own <- struct{}{}:
+		return func() { <-own }, true
+	default: // the own part goes first, the lent ones are for everybody
+	}
+	select {
+	case own <- struct{}{}:
+		return func() { <-own }, true
 	case s.lent <- struct{}{}:
 		return func() { <-s.lent }, true
 	case <-ctx.Done():

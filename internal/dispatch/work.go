@@ -37,7 +37,7 @@ func (d *Dispatcher) begin(ctx, calls context.Context, l *lane, j job) {
 		d.handBack(calls, j)
 		return
 	}
-	release, ok := d.share.acquire(ctx, &l.slots)
+	release, ok := d.share.acquire(ctx, l.slots)
 	if !ok {
 		d.handBack(calls, j)
 		return
