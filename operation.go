@@ -191,14 +191,17 @@ func (o Operation) HandBack(l Lease, now time.Time) (Operation, string, error) {
 	if o.Intent && o.Effect != Keyed {
 		return o, "", fmt.Errorf("%w: its intent is open", ErrNotAllowed)
 	}
+	const reason = "handed back before its call"
+	first := o.Attempt == 1 // no earlier attempt can have left its intent open
 	o.Attempt--
 	o.Fence++
-	if o.Intent {
-		// An inherited intent stays open: the next owner repeats the same key.
-		o.DueAt, o.Owner, o.Changed = now, "", now
+	if o.Intent && !first {
+		// The intent may be inherited, so it stays open: the next owner repeats
+		// the same key.
+		o.DueAt, o.Owner, o.Reason, o.Changed = now, "", reason, now
 		return o, "T11", nil
 	}
-	o = o.move(FailedBeforeEffect, "handed back before its call", now)
-	o.DueAt = now
+	o = o.move(FailedBeforeEffect, reason, now)
+	o.Intent, o.DueAt = false, now
 	return o, "T9", nil
 }

@@ -28,10 +28,9 @@ func (d Decision) check(evidence bool) error {
 }
 
 // Retry makes an operation due at once with the same key and a fresh retry
-// budget: T20 from dead_lettered, T22 from quarantined, sooner from
+// budget: T20 from dead_lettered, T22 from quarantined, T14b (sooner) from
 // failed_before_effect, T18 and T20 from unknown_outcome. When its outcome was
-// ever unknown and the other side does not deduplicate our key, the decision
-// must carry consent.
+// ever unknown, the decision must carry consent, whatever the effect class.
 func (o Operation) Retry(d Decision, now time.Time) (Operation, string, error) {
 	if err := d.check(false); err != nil {
 		return o, "", err
@@ -49,7 +48,7 @@ func (o Operation) Retry(d Decision, now time.Time) (Operation, string, error) {
 		by = "T22"
 	case FailedBeforeEffect:
 		o.DueAt, o.Budget, o.Changed = now, o.Attempt, now
-		return o, "T14", nil
+		return o, "T14b", nil
 	default:
 		return o, "", fmt.Errorf("%w: %s; only dead_lettered, unknown_outcome, quarantined and failed_before_effect can be retried", ErrNotAllowed, o.State)
 	}
@@ -75,7 +74,7 @@ func (o Operation) Resolve(completed bool, result string, d Decision, now time.T
 			by = "T21"
 		}
 		o = o.move(Completed, "resolved by "+d.Actor, now)
-		o.Intent, o.Result = false, result
+		o.Intent, o.Result = false, cutResult(result)
 		o.Fence++
 		return o, by, nil
 	case !completed && o.State == UnknownOutcome:

@@ -3,6 +3,7 @@ package onceward
 import (
 	"fmt"
 	"time"
+	"unicode/utf8"
 )
 
 type outcomeKind uint8
@@ -27,10 +28,19 @@ type Outcome struct {
 
 // Succeeded says that the effect happened.
 func Succeeded(result string) Outcome {
-	if len(result) > MaxResult {
-		result = result[:MaxResult]
+	return Outcome{kind: outcomeCompleted, Result: cutResult(result)}
+}
+
+// cutResult keeps a result within [MaxResult], without half a character.
+func cutResult(result string) string {
+	if len(result) <= MaxResult {
+		return result
 	}
-	return Outcome{kind: outcomeCompleted, Result: result}
+	end := MaxResult
+	for end > MaxResult-utf8.UTFMax && !utf8.RuneStart(result[end]) {
+		end--
+	}
+	return result[:end]
 }
 
 // NotApplied says, with proof, that nothing happened and that it may be tried
@@ -54,7 +64,7 @@ func (o Outcome) String() string {
 	return [...]string{"none", "completed", "not_applied", "refused", "ambiguous"}[o.kind]
 }
 
-// Settle records an attempt's outcome: T7, T9 (and T15 when attempts are spent
+// Settle records an attempt's outcome: T7, T9 (with T15 when attempts are spent
 // or the call was refused), T10, or for a keyed ambiguous call the wait for the
 // repetition with its intent open. A report whose lease was lost is [ErrFenced],
 // except that success reported by the very attempt that went unknown is T19.
@@ -75,16 +85,17 @@ func (o Operation) Settle(l Lease, out Outcome, limits Limits, now time.Time) (O
 	case outcomeRefused:
 		o = o.move(DeadLettered, out.Reason, now)
 		o.Intent = false
-		return o, "T15", nil
+		return o, "T9+T15", nil
 	case outcomeNotApplied:
 		o.Intent = false
 		if limits.spent(o) {
-			return o.move(DeadLettered, "attempts spent: "+out.Reason, now), "T15", nil
+			return o.move(DeadLettered, "attempts spent: "+out.Reason, now), "T9+T15", nil
 		}
 		o = o.move(FailedBeforeEffect, out.Reason, now)
 		o.DueAt = out.RetryAt
 		return o, "T9", nil
 	case outcomeAmbiguous:
+		o.Intent = true // whoever reports this has made a call
 		if o.Effect == Keyed && !limits.spent(o) {
 			o.Owner, o.DueAt, o.Reason, o.Changed = "", out.RetryAt, out.Reason, now
 			return o, "T3", nil

@@ -93,6 +93,7 @@ func Transitions() []Transition {
 		{"T12b", Processing, DeadLettered, "janitor", "lease past, no open intent, attempts spent; fence rises"},
 		{"T13", Dispatched, Dispatched, "worker", "lease past; fence rises; finish only"},
 		{"T14", FailedBeforeEffect, Processing, "worker", "due; attempts left; fence and attempt rise"},
+		{"T14b", FailedBeforeEffect, FailedBeforeEffect, "operator", "actor and reason; due at once with a fresh budget"},
 		{"T15", FailedBeforeEffect, DeadLettered, "worker", "attempts or age spent, or refused for good"},
 		{"T16", UnknownOutcome, Completed, "reconciler", "state and fence unchanged; evidence of presence"},
 		{"T17", UnknownOutcome, FailedBeforeEffect, "reconciler", "state and fence unchanged; evidence of final absence; fence rises"},
