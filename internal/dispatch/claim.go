@@ -47,7 +47,9 @@ func (d *Dispatcher) claim(ctx context.Context, op *operation) time.Duration {
 		return pollEvery // the lane tells when it has room
 	}
 	op.begin()
-	leased, next, err := d.o.Store.Claim(ctx, onceward.ClaimRequest{
+	// A claim that is given up may still be committed, and then nobody would
+	// know of its leases until they run out.
+	leased, next, err := d.o.Store.Claim(context.WithoutCancel(ctx), onceward.ClaimRequest{
 		Name: op.Name, Owner: d.o.Owner, Effect: op.lane.Effect, Limits: op.limits,
 		Intend: op.lane.Effect == onceward.Keyed, Limit: int(places),
 	})
