@@ -133,9 +133,7 @@ func (d *Dispatcher) Limits() map[string]onceward.Limits {
 // Run works until ctx ends; then it claims nothing more, hands back what has
 // not begun, lets calls under way end within the grace and returns.
 func (d *Dispatcher) Run(ctx context.Context) error {
-	if err := d.Refresh(ctx); err != nil {
-		return fmt.Errorf("dispatch: %w", err)
-	}
+	d.firstRefresh(ctx)
 	calls, cancelCalls := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelCalls()
 	var claims, workers sync.WaitGroup
@@ -161,6 +159,24 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 		l.Client.Close()
 	}
 	return nil
+}
+
+// firstRefresh learns which destinations are paused before anything is called.
+// A store that does not answer now must not leave the process without a
+// dispatcher for good.
+func (d *Dispatcher) firstRefresh(ctx context.Context) {
+	for {
+		err := d.Refresh(ctx)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		d.o.Log.Warn("could not read which destinations are paused; nothing is called before", "error", err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(retryStore):
+		}
+	}
 }
 
 // Refresh reads again which destinations are paused, and looks for due work.
@@ -209,11 +225,11 @@ func (p *Place) Release() { p.lane.release(1) }
 // the queue has room for every reservation.
 func (p *Place) Start(l onceward.Leased) {
 	op := (*operation)(p)
+	op.lane.queue <- job{op, l}
 	select {
-	case <-op.d.stopping:
-		op.d.handBack(context.Background(), job{op, l})
+	case <-op.d.stopping: // the workers may be gone, and Run have looked at the queue
+		op.d.drain(op.lane)
 	default:
-		op.lane.queue <- job{op, l}
 	}
 }
 
