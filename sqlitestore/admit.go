@@ -37,11 +37,6 @@ type freshEvent struct {
 	result  onceward.Admitted
 }
 
-const (
-	insertKey = `INSERT INTO ledger (key, event) VALUES (?, ?) ON CONFLICT DO NOTHING`
-	selectKey = `SELECT event FROM ledger WHERE key = ?`
-)
-
 func (w *writer) admit(a *onceward.Admission, r *onceward.Arrival) (onceward.Admitted, error) {
 	if seen, ok := w.fresh[r.Digest]; ok { // a copy inside this very batch
 		return w.admitCopy(a, r, seen.id, seen.content, &seen.result)
@@ -72,19 +67,10 @@ func (w *writer) admit(a *onceward.Admission, r *onceward.Arrival) (onceward.Adm
 				return onceward.Admitted{}, err
 			}
 			verdict, reason = onceward.QuarantinedBy, "same_body_other_id: this signed body is known as "+first.String()
+			r.Body = onceward.Digest{} // it is the other event's
 		}
 	}
 	return w.admitNew(a, r, id, verdict, reason)
-}
-
-func (w *writer) insertKey(d onceward.Digest, id onceward.EventID) (bool, error) {
-	err := w.c.q(insertKey).blob(d[:]).int(int64(id)).run()
-	return w.c.Changes() == 1, err
-}
-
-func (w *writer) lookup(d onceward.Digest) (id onceward.EventID, found bool, err error) {
-	found, err = w.c.q(selectKey).blob(d[:]).row(func(s *stmt) { id = onceward.EventID(s.ColumnInt64(0)) })
-	return id, found, err
 }
 
 const insertEvent = `INSERT INTO event (id, key, body, source, mode, account, event_id, type, version, occurred_at, content,

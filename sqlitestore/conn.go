@@ -29,11 +29,11 @@ PRAGMA trusted_schema = OFF;
 `
 
 func openConn(path string, readOnly bool, cachePages int) (*conn, error) {
-	flags := sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE | sqlite3.OPEN_NOFOLLOW
+	flags := sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE | sqlite3.OPEN_URI
 	if readOnly {
-		flags = sqlite3.OPEN_READWRITE // a WAL reader needs the shared memory file
+		flags &^= sqlite3.OPEN_CREATE // a WAL reader still writes to the shared memory file
 	}
-	c, err := sqlite3.OpenFlags(path, flags)
+	c, err := sqlite3.OpenFlags(dataSource(path), flags)
 	if err != nil {
 		return nil, err
 	}

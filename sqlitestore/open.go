@@ -112,7 +112,7 @@ func (s *Store) Close() error {
 	var err error
 	s.close.Do(func() {
 		s.group.Stop()
-		err = errors.Join(s.closeConns(), s.lock.Unlock())
+		err = errors.Join(translate(s.writer.closeLedger()), s.closeConns(), s.lock.Unlock())
 	})
 	return err
 }
@@ -208,8 +208,10 @@ func (w *writer) start(given onceward.Pepper) error {
 			return err
 		}
 	}
-	_, err := w.c.q(selectLast).row(func(s *stmt) { w.ids.Observe(onceward.EventID(s.ColumnInt64(0))) })
-	return err
+	if _, err := w.c.q(selectLast).row(func(s *stmt) { w.ids.Observe(onceward.EventID(s.ColumnInt64(0))) }); err != nil {
+		return err
+	}
+	return w.openLedger()
 }
 
 func (w *writer) loadPeppers(given onceward.Pepper, now int64) error {

@@ -61,7 +61,6 @@ func (s *Store) PrunePayloads(ctx context.Context, limit int) (seen int, err err
 const (
 	selectOld = `SELECT id, key, body, event_id, last_seen + keep, verdict,
  EXISTS (SELECT 1 FROM operation o WHERE o.event = event.id AND o.state <> 4) FROM event WHERE id > ? AND id < ? ORDER BY id LIMIT ?`
-	deleteKey        = `DELETE FROM ledger WHERE key = ? AND event = ?`
 	deleteReference  = `DELETE FROM reference WHERE hash = ? AND event = ?`
 	deleteEvent      = `DELETE FROM event WHERE id = ?`
 	deleteOperations = `DELETE FROM operation WHERE event = ?`
@@ -120,8 +119,10 @@ func (w *writer) forget(id onceward.EventID, key, body []byte, eventID string) e
 		}
 		w.count(label, o.State, 0)
 	}
+	if err := w.deleteKey(key, id); err != nil {
+		return err
+	}
 	for _, d := range [...]*stmt{
-		w.c.q(deleteKey).blob(key).int(int64(id)),
 		w.c.q(deleteEvent).int(int64(id)), w.c.q(deleteOperations).int(int64(id)), w.c.q(deleteAttempts).int(int64(id)),
 		w.c.q(deleteDeliveries).int(int64(id)), w.c.q(deleteEvidence).int(int64(id)),
 	} {
@@ -135,7 +136,7 @@ func (w *writer) forget(id onceward.EventID, key, body []byte, eventID string) e
 		}
 	}
 	if len(body) > 0 {
-		return w.c.q(deleteKey).blob(body).int(int64(id)).run()
+		return w.deleteKey(body, id)
 	}
 	return nil
 }

@@ -51,8 +51,7 @@ func (c *conn) find(text string) (ids []onceward.EventID, err error) {
 		return nil
 	}
 	if key, err := onceward.ParseDownstream(text); err == nil {
-		err = c.q(selectKey).blob(key[:]).rows(collect)
-		return ids, err
+		return c.findKey(key)
 	}
 	if id, err := onceward.ParseOperationID(text); err == nil {
 		return []onceward.EventID{id.Event}, nil
@@ -84,6 +83,26 @@ func (c *conn) find(text string) (ids []onceward.EventID, err error) {
 		}
 	}
 	return ids, nil
+}
+
+const selectTailKey = `SELECT id FROM event WHERE id > ? AND key = ?`
+
+// findKey finds the event of a key for a reader, which does not see the keys
+// that the writer holds in memory.
+func (c *conn) findKey(d onceward.Digest) (ids []onceward.EventID, err error) {
+	collect := func(s *stmt) error {
+		ids = append(ids, onceward.EventID(s.ColumnInt64(0)))
+		return nil
+	}
+	if err := c.q(selectKey).blob(d[:]).rows(collect); err != nil || len(ids) > 0 {
+		return ids, err
+	}
+	upto, err := c.setting(ledgerUpto)
+	if err != nil {
+		return nil, err
+	}
+	err = c.q(selectTailKey).int(upto).blob(d[:]).rows(collect)
+	return ids, err
 }
 
 func (c *conn) setting(name string) (v int64, err error) {

@@ -17,12 +17,14 @@ type writer struct {
 	names    map[int64]string
 	sources  map[sourceKey]int64
 	segments *segmentWriter
+	hand     hand
 
 	// Of the running transaction:
 	now    time.Time
 	fresh  map[onceward.Digest]freshEvent // events that it made
 	copies map[copyKey]*copies
 	moved  map[stateKey]int64 // counter changes
+	added  int                // new keys
 }
 
 type sourceKey struct{ tenant, name, environment string }
@@ -78,10 +80,15 @@ func (w *writer) transaction(items []*batch.Item[func(*writer) error], results [
 			return results[i]
 		}
 	}
-	if err := w.flush(); err != nil {
+	next, err := w.flush()
+	if err != nil {
 		return err
 	}
-	return w.c.q("COMMIT").run()
+	if err := w.c.q("COMMIT").run(); err != nil {
+		return err
+	}
+	w.hand = next
+	return nil
 }
 
 func (w *writer) begin() {
@@ -89,6 +96,7 @@ func (w *writer) begin() {
 	clear(w.fresh)
 	clear(w.copies)
 	clear(w.moved)
+	w.added = 0
 	w.dropSegments()
 }
 
@@ -102,14 +110,17 @@ func (w *writer) rollback() {
 }
 
 // flush writes what the transaction gathered in memory.
-func (w *writer) flush() error {
+func (w *writer) flush() (hand, error) {
 	if err := w.flushCopies(); err != nil {
-		return err
+		return hand{}, err
 	}
 	if err := w.flushSegments(); err != nil {
-		return err
+		return hand{}, err
 	}
-	return w.flushCounters()
+	if err := w.flushCounters(); err != nil {
+		return hand{}, err
+	}
+	return w.moveSome()
 }
 
 const addCounter = `INSERT INTO counter (label, state, n) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n`

@@ -27,11 +27,11 @@ CREATE TABLE label (
   name TEXT NOT NULL UNIQUE
 ) STRICT;
 
--- The memory of keys. Narrow on purpose: every new event dirties one random
--- page of it, and how many keys fit a page decides how often.
+-- The memory of keys; sqlitestore/ledger.go has how they come here. Narrow on
+-- purpose: how many keys fit a page decides how many pages a commit dirties.
 CREATE TABLE ledger (
   key   BLOB PRIMARY KEY CHECK (length(key) = 16),
-  event INTEGER NOT NULL
+  event INTEGER NOT NULL CHECK (event > 0)
 ) STRICT, WITHOUT ROWID;
 
 -- What is known of each key; appended in order of arrival.
