@@ -89,14 +89,15 @@ func (g *Gateway) Start(ctx context.Context) (err error) {
 	})
 	g.intake.SetSources(g.work.plan.sources)
 	g.sweep()
+	in, err := g.serve("intake", g.config.Intake.Listen, g.intake)
+	if err != nil {
+		return err
+	}
+	// The admin listener comes last: when /readyz answers, deliveries are taken.
 	g.setAdmin()
 	admin, err := g.serve("admin", g.config.Admin.Listen, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		(*g.admin.Load()).ServeHTTP(w, r)
 	}))
-	if err != nil {
-		return err
-	}
-	in, err := g.serve("intake", g.config.Intake.Listen, g.intake)
 	if err != nil {
 		return err
 	}
