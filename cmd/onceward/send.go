@@ -29,6 +29,10 @@ type sendCommand struct {
 	Parallel int           `help:"How many of them at once." default:"1"`
 	Alter    bool          `help:"Give every copy but the first another content under the same id."`
 	Timeout  time.Duration `help:"How long to wait for each answer." default:"15s"`
+
+	// at is when the event happened: the same in every copy, whenever that is
+	// signed and sent.
+	at time.Time
 }
 
 // sent is what came of one delivery.
@@ -57,6 +61,7 @@ func (s *sendCommand) Run(ctx context.Context, a *app) error {
 	if s.URL == "" {
 		s.URL = "http://" + devIntake + "/in/" + s.Provider
 	}
+	s.at = time.Now()
 	results := make([]sent, s.Copies)
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, s.Parallel)
@@ -128,8 +133,7 @@ func (s *sendCommand) request(source *provider.Source, n int) (*provider.Request
 	if s.Alter {
 		vary = n
 	}
-	now := time.Now()
-	request := source.SampleAt(s.ID, vary, now)
+	request := source.SampleAt(s.ID, vary, s.at)
 	if s.Body != "" {
 		body, err := readBody(s.Body)
 		if err != nil {
@@ -147,7 +151,7 @@ func (s *sendCommand) request(source *provider.Source, n int) (*provider.Request
 		}
 		request.Header.Set(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
-	request.URL, request.Now = s.URL, now
+	request.URL, request.Now = s.URL, time.Now()
 	return request, source.Sign(request)
 }
 
