@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -29,7 +30,7 @@ func killRoundsCommand(ts *testscript.TestScript, neg bool, args []string) {
 	for range count {
 		w.rounds++
 		id := fmt.Sprint("kill-round-", w.rounds)
-		m := message{source: args[1], path: "/in/" + args[1], body: []byte(`{"id":"` + id + `"}`), sign: signer{on: true, scheme: schemeOf(args[1]), id: id}}
+		m := message{source: args[1], path: "/in/" + args[1], method: http.MethodPost, body: []byte(`{"id":"` + id + `"}`), sign: signer{on: true, scheme: schemeOf(args[1]), id: id}}
 		lines, err := m.sign.lines(m.body)
 		ts.Check(err)
 		m.lines = lines
@@ -81,6 +82,42 @@ func floodCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if written > size<<19 {
 		ts.Fatalf("%d bytes of the %d MiB were taken", written, size)
 	}
+}
+
+// hoardCommand opens so many connections that each send a body but for its last
+// byte, and prints what each is answered before that: hoard count source body.
+// Then all of them leave.
+func hoardCommand(ts *testscript.TestScript, neg bool, args []string) {
+	positive(ts, neg)
+	usage(ts, len(args) == 3, "hoard count source body")
+	count, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	body := readBody(ts, args[2])
+	var said tally
+	for range count {
+		c, err := net.Dial("tcp", strings.TrimPrefix(ts.Getenv("INTAKE"), "http://"))
+		ts.Check(err)
+		defer c.Close()
+		answered := make(chan struct{})
+		go func() {
+			defer close(answered)
+			if r, err := readReply(bufio.NewReader(c)); err == nil {
+				said.add(r, nil)
+			}
+		}()
+		fmt.Fprintf(c, "POST /in/%s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", args[1], len(body))
+		if _, err := c.Write(body[:len(body)-1]); err != nil {
+			<-answered // it was refused before all of it was out
+		}
+	}
+	within(ts, "a refusal", func() (bool, string) {
+		said.mu.Lock()
+		defer said.mu.Unlock()
+		return len(said.by) > 0, "none"
+	})
+	said.mu.Lock()
+	defer said.mu.Unlock()
+	said.print(ts)
 }
 
 // slowCommand opens connections whose header, or whose body, does not come on,

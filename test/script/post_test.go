@@ -21,6 +21,7 @@ import (
 // message is one delivery as a sender makes it.
 type message struct {
 	source, path string
+	method       string
 	lines        []string // header lines, written exactly so
 	body         []byte
 	edges        []int // chunked, cut at these places
@@ -37,12 +38,12 @@ type reply struct {
 
 func (r reply) said() string { return r.header.Get("Onceward-Status") }
 
-const postUsage = "post source body [-sign] [-id ID] [-secret S] [-literal] [-age D] [-as source] [-H line]… [-bytes line]… [-path P] [-chunked a,b,…] [-http2]"
+const postUsage = "post source body [-sign] [-id ID] [-secret S] [-literal] [-age D] [-as source] [-H line]… [-bytes line]… [-path P] [-method M] [-chunked a,b,…] [-http2]"
 
 // parseMessage reads the arguments of post, deliver and storm.
 func parseMessage(ts *testscript.TestScript, args []string) message {
 	usage(ts, len(args) >= 2, postUsage)
-	m := message{source: args[0], path: "/in/" + args[0], sign: signer{scheme: schemeOf(args[0])}, body: readBody(ts, args[1])}
+	m := message{source: args[0], path: "/in/" + args[0], method: http.MethodPost, sign: signer{scheme: schemeOf(args[0])}, body: readBody(ts, args[1])}
 	for args = args[2:]; len(args) > 0; args = args[1:] {
 		switch args[0] {
 		case "-sign":
@@ -75,6 +76,8 @@ func parseMessage(ts *testscript.TestScript, args []string) message {
 			m.lines = append(m.lines, value)
 		case "-path":
 			m.path = value
+		case "-method":
+			m.method = value
 		case "-chunked":
 			for edge := range strings.SplitSeq(value, ",") {
 				n, err := strconv.Atoi(edge)
@@ -123,6 +126,17 @@ func postCommand(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprintf(ts.Stdout(), "\n%s", r.body)
 }
 
+// waitPostCommand is post for a gateway that still has to recover: it repeats
+// until the delivery is acknowledged, as a sender would.
+func waitPostCommand(ts *testscript.TestScript, neg bool, args []string) {
+	positive(ts, neg)
+	m := parseMessage(ts, args)
+	within(ts, "an acknowledgement", func() (bool, string) {
+		r, err := m.send(ts.Getenv("INTAKE"))
+		return err == nil && r.status == http.StatusOK, fmt.Sprint(r.status, err)
+	})
+}
+
 func printHeader(w io.Writer, h http.Header) {
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		if name == "Date" {
@@ -160,7 +174,7 @@ func (m message) send(intake string) (reply, error) {
 // is a packet of its own.
 func (m message) write(c net.Conn) {
 	var head bytes.Buffer
-	fmt.Fprintf(&head, "POST %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n", m.path, c.RemoteAddr())
+	fmt.Fprintf(&head, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n", m.method, m.path, c.RemoteAddr())
 	for _, line := range m.lines {
 		head.WriteString(line + "\r\n")
 	}

@@ -143,7 +143,8 @@ func (s *sink) next(n int, _ *testkit.Request) testkit.Answer {
 	return a
 }
 
-// releaseCommand lets held answers go.
+// releaseCommand lets the answers go that are held now; give the sink another
+// script before, or the next ones are held again.
 func releaseCommand(ts *testscript.TestScript, neg bool, args []string) {
 	positive(ts, neg)
 	usage(ts, len(args) == 1, "release name")
