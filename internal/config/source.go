@@ -45,8 +45,8 @@ func (v *validator) contract(field string, s *Source) {
 	if s.Provider == providerHMAC && s.Signature == nil {
 		v.add(field+".signature", "is missing; provider hmac has no signature scheme of its own")
 	}
-	if (s.Provider == providerHMAC || s.Provider == providerNone) && len(s.Identity) == 0 {
-		v.add(field+".id", "is missing; provider %s does not know where an event's identity is", s.Provider)
+	if s.Provider == providerHMAC && len(s.Identity) == 0 {
+		v.add(field+".id", "is missing; provider hmac does not know where an event's identity is")
 	}
 	if s.SecretLiteral && (s.Provider == providerHMAC || s.Provider == providerNone) {
 		v.add(field+".secret_literal", "is for Standard Webhooks secrets; provider %s takes secrets literally anyway", s.Provider)

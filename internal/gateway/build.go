@@ -110,7 +110,8 @@ func NewSource(c *config.Config, s *config.Source) (*provider.Source, error) {
 	for i, secret := range s.Secrets {
 		o.Secrets = append(o.Secrets, provider.Secret{Label: fmt.Sprintf("secret %d", i+1), Value: secret.Reveal()})
 	}
-	if s.Tolerance != 0 {
+	untimed := s.Signature != nil && s.Signature.Timestamp == "" // nothing there to tolerate
+	if s.Tolerance != 0 && !untimed {
 		o.Tolerance = &s.Tolerance
 	}
 	if g := s.Signature; g != nil {
@@ -121,7 +122,7 @@ func NewSource(c *config.Config, s *config.Source) (*provider.Source, error) {
 		if s.Provider != "hmac" { // the defaults of the rest are not the contract's
 			o.Signature = provider.Signature{Decoded: g.Decoded}
 		}
-		if g.Timestamp != "" { // without a signed time there is nothing to tolerate
+		if !untimed {
 			o.Signature.Tolerance = g.Tolerance
 		}
 	}
