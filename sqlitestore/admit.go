@@ -55,7 +55,7 @@ func (w *writer) admit(a *onceward.Admission, r *onceward.Arrival) (onceward.Adm
 		id, _, err := w.lookup(r.Digest)
 		return w.admitKnown(a, r, id, err)
 	}
-	verdict, reason := r.Verdict, r.Reason
+	verdict, reason, body := r.Verdict, r.Reason, r.Body
 	if !r.Body.IsZero() {
 		fresh, err := w.insertKey(r.Body, id)
 		if err != nil {
@@ -67,17 +67,26 @@ func (w *writer) admit(a *onceward.Admission, r *onceward.Arrival) (onceward.Adm
 				return onceward.Admitted{}, err
 			}
 			verdict, reason = onceward.QuarantinedBy, "same_body_other_id: this signed body is known as "+first.String()
-			r.Body = onceward.Digest{} // it is the other event's
+			body = onceward.Digest{} // it is the other event's
 		}
 	}
-	return w.admitNew(a, r, id, verdict, reason)
+	return w.admitNew(a, r, newEvent{id, body, verdict, reason})
 }
 
 const insertEvent = `INSERT INTO event (id, key, body, source, mode, account, event_id, type, version, occurred_at, content,
  verdict, reason, segment, slot, item, items, secret, remote, last_seen, keep)
  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-func (w *writer) admitNew(a *onceward.Admission, r *onceward.Arrival, id onceward.EventID, verdict onceward.Verdict, reason string) (onceward.Admitted, error) {
+// newEvent is what was decided about an arrival whose key is new.
+type newEvent struct {
+	id      onceward.EventID
+	body    onceward.Digest // second key that it owns; zero for none
+	verdict onceward.Verdict
+	reason  string
+}
+
+func (w *writer) admitNew(a *onceward.Admission, r *onceward.Arrival, e newEvent) (onceward.Admitted, error) {
+	id, verdict, reason := e.id, e.verdict, e.reason
 	source, err := w.source(r.Key)
 	if err != nil {
 		return onceward.Admitted{}, err
@@ -87,10 +96,10 @@ func (w *writer) admitNew(a *onceward.Admission, r *onceward.Arrival, id oncewar
 		return onceward.Admitted{}, err
 	}
 	q := w.c.q(insertEvent).int(int64(id)).blob(r.Digest[:])
-	if r.Body.IsZero() {
+	if e.body.IsZero() {
 		q.null()
 	} else {
-		q.blob(r.Body[:])
+		q.blob(e.body[:])
 	}
 	eventID := cmp.Or(r.Shown, r.Key.EventID)
 	if r.HideID {

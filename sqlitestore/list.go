@@ -1,9 +1,11 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +24,7 @@ const (
  WHERE e.id < ? AND e.id >= ? ORDER BY e.id DESC LIMIT ?`
 	selectEvent        = `SELECT ` + eventColumns + ` FROM event e JOIN source s ON s.id = e.source WHERE e.id = ?`
 	selectParkedEvents = `SELECT DISTINCT event FROM operation INDEXED BY operation_parked WHERE state >= 6 AND state = ? AND event < ? AND event >= ? ORDER BY event DESC LIMIT ?`
+	selectQuarantined  = `SELECT id FROM event INDEXED BY event_quarantined WHERE verdict = 4 AND id < ? AND id >= ? ORDER BY id DESC LIMIT ?`
 )
 
 // eventRow is an event with what only the store needs of it.
@@ -131,6 +134,16 @@ func (c *conn) candidates(q onceward.EventQuery, before, since onceward.EventID)
 		return nil
 	}); err != nil {
 		return nil, 0, err
+	}
+	if state == onceward.Quarantined { // of these some never had an operation
+		if err := c.q(selectQuarantined).int(int64(before)).int(int64(since)).int(int64(c.scanned(q))).rows(func(s *stmt) error {
+			ids = append(ids, onceward.EventID(s.ColumnInt64(0)))
+			return nil
+		}); err != nil {
+			return nil, 0, err
+		}
+		slices.SortFunc(ids, func(a, b onceward.EventID) int { return cmp.Compare(b, a) })
+		ids = ids[:min(len(ids), c.scanned(q))]
 	}
 	for _, id := range ids {
 		r, err := c.event(id)

@@ -38,6 +38,9 @@ type Options struct {
 	Now func() time.Time
 	// OnCommit, if set, is told each commit's size and duration.
 	OnCommit func(items int, took time.Duration)
+	// OnViolation, if set, is told when the schema refused to change a completed
+	// operation, or to lower a fence: the last judge had to step in.
+	OnViolation func()
 	// Pepper, if set, is used for new digests instead of the store's own;
 	// peppers used before are still looked up.
 	Pepper onceward.Pepper
@@ -48,6 +51,7 @@ type Store struct {
 	path     string
 	now      func() time.Time
 	onCommit func(int, time.Duration)
+	onBroken func()
 	lock     *flock.Flock
 	group    *batch.Group[func(*writer) error]
 	writer   *writer
@@ -81,10 +85,17 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 }
 
 func open(ctx context.Context, path string, o Options, lock *flock.Flock) (*Store, error) {
+	// Bodies and the pepper are in it: nobody else is to read them. SQLite gives
+	// the log and the shared memory the same permissions.
+	if f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+		return nil, err
+	} else if err := f.Close(); err != nil {
+		return nil, err
+	}
 	if err := Migrate(ctx, path); err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, now: o.Now, onCommit: o.OnCommit, lock: lock, readers: make(chan *conn, readers), segments: newSegmentCache()}
+	s := &Store{path: path, now: o.Now, onCommit: o.OnCommit, onBroken: o.OnViolation, lock: lock, readers: make(chan *conn, readers), segments: newSegmentCache()}
 	if s.now == nil {
 		s.now = time.Now
 	}

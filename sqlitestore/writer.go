@@ -1,7 +1,10 @@
 package sqlitestore
 
 import (
+	"errors"
 	"time"
+
+	"github.com/ncruces/go-sqlite3"
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/internal/batch"
@@ -77,6 +80,9 @@ func (w *writer) transaction(items []*batch.Item[func(*writer) error], results [
 	for i, item := range items {
 		results[i] = item.Value(w)
 		if isStoreFault(results[i]) {
+			if w.store.onBroken != nil && errors.Is(results[i], sqlite3.CONSTRAINT_TRIGGER) {
+				w.store.onBroken()
+			}
 			return results[i]
 		}
 	}

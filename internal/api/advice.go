@@ -25,6 +25,9 @@ func (s *server) advise(e onceward.Event, pauses []onceward.Pause, now time.Time
 			return fmt.Sprintf("Destination %s is paused by %s (%s); when it can be called again: onceward destinations resume %s --reason …", p.Destination, p.Actor, p.Reason, p.Destination)
 		}
 	}
+	if worst.State == onceward.Completed && e.Conflicts > 0 && !worst.Disputed {
+		return fmt.Sprintf("Every operation completed with the first content; %d later deliveries said something else under the same id. Ask the sender which one counts.", e.Conflicts)
+	}
 	return adviseOperation(worst, e.Key.Downstream(worst.Name, worst.Generation, ""), destination, now)
 }
 

@@ -91,7 +91,7 @@ type Source struct {
 // forgetting happens at most a sweep later, never earlier.
 type Retention struct {
 	Keys     time.Duration `yaml:"keys" default:"90d" doc:"How long an event is known, so that a copy of it has no effect."`
-	Payloads time.Duration `yaml:"payloads" default:"30d" doc:"How long bodies and attempts are kept; never longer than keys."`
+	Payloads time.Duration `yaml:"payloads" default:"30d" doc:"How long bodies and headers are kept; never longer than keys."`
 }
 
 // Signature is how a sender with the generic provider hmac signs. Of the other

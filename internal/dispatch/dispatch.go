@@ -63,6 +63,9 @@ type Options struct {
 	// OnAttempt, OnRecovered are told of ended attempts and of takeovers.
 	OnAttempt   func(operation, outcome string, took time.Duration)
 	OnRecovered func()
+	// OnKeyRejected is told of a keyed call that was answered 422: the other
+	// side knows the key with another content.
+	OnKeyRejected func()
 }
 
 // Dispatcher runs the operations of one process.
@@ -100,6 +103,9 @@ func New(o Options) (*Dispatcher, error) {
 	}
 	if o.OnRecovered == nil {
 		o.OnRecovered = func() {}
+	}
+	if o.OnKeyRejected == nil {
+		o.OnKeyRejected = func() {}
 	}
 	d := &Dispatcher{o: o, lanes: map[string]*lane{}, operations: map[string]*operation{}, stopping: make(chan struct{})}
 	d.share = newShare(o.Workers, len(o.Destinations))
@@ -150,10 +156,9 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	grace := time.AfterFunc(d.o.Grace, cancelCalls)
 	defer grace.Stop()
 	claims.Wait()
+	d.drain() // at once: a slow call must not keep what waits behind it from others
 	workers.Wait()
-	for _, l := range d.lanes {
-		d.drain(l)
-	}
+	d.drain() // places that were started meanwhile
 	for _, l := range d.lanes {
 		l.settling.Wait()
 		l.Client.Close()
@@ -228,7 +233,7 @@ func (p *Place) Start(l onceward.Leased) {
 	op.lane.queue <- job{op, l}
 	select {
 	case <-op.d.stopping: // the workers may be gone, and Run have looked at the queue
-		op.d.drain(op.lane)
+		op.d.drain()
 	default:
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"net/http"
+	"sync"
 	"time"
 
 	"github.com/onceward/onceward"
@@ -170,6 +172,9 @@ func (d *Dispatcher) settle(ctx context.Context, l *lane, j job, out onceward.Ou
 
 func (d *Dispatcher) settled(j job, out onceward.Outcome, o onceward.Operation) {
 	d.o.OnAttempt(o.Name, out.String(), d.o.Now().Sub(out.Started))
+	if out.Status == http.StatusUnprocessableEntity && o.Effect == onceward.Keyed {
+		d.o.OnKeyRejected()
+	}
 	if !o.DueAt.IsZero() {
 		j.op.wakeAt(o.DueAt)
 	}
@@ -203,14 +208,19 @@ func (d *Dispatcher) handBack(ctx context.Context, j job) {
 	j.op.wakeAt(d.o.Now())
 }
 
-// drain hands back everything that waits in a lane.
-func (d *Dispatcher) drain(l *lane) {
-	for {
-		select {
-		case j := <-l.queue:
-			d.handBack(context.Background(), j)
-		default:
-			return
+// drain hands back everything that waits in the lanes, together, so that it
+// shares commits.
+func (d *Dispatcher) drain() {
+	var all sync.WaitGroup
+	defer all.Wait()
+	for _, l := range d.lanes {
+		for waiting := true; waiting; {
+			select {
+			case j := <-l.queue:
+				all.Go(func() { d.handBack(context.Background(), j) })
+			default:
+				waiting = false
+			}
 		}
 	}
 }

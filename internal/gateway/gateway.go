@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -76,7 +77,7 @@ func (g *Gateway) Start(ctx context.Context) (err error) {
 			err = errors.Join(err, g.Stop(context.WithoutCancel(ctx)))
 		}
 	}()
-	if g.store, err = sqlitestore.Open(ctx, g.config.SQLitePath(), sqlitestore.Options{OnCommit: g.metrics.Commit}); err != nil {
+	if g.store, err = sqlitestore.Open(ctx, g.config.SQLitePath(), sqlitestore.Options{OnCommit: g.metrics.Commit, OnViolation: g.metrics.Reexecuted}); err != nil {
 		return err
 	}
 	g.metrics.Observe(g.snapshot)
@@ -111,7 +112,7 @@ func (g *Gateway) begin(w *work) error {
 	var err error
 	w.dispatcher, err = dispatch.New(dispatch.Options{
 		Store: g.store, Owner: g.owner, Destinations: w.plan.destinations, Operations: w.plan.operations, Workers: c.Workers,
-		Log: g.log, OnAttempt: g.metrics.Attempt, OnRecovered: g.metrics.LeaseRecovered,
+		Log: g.log, OnAttempt: g.metrics.Attempt, OnRecovered: g.metrics.LeaseRecovered, OnKeyRejected: g.metrics.DownstreamKeyRejected,
 	})
 	if err != nil {
 		return err
@@ -147,6 +148,7 @@ func (g *Gateway) Reload(c *config.Config) error {
 	for field, same := range map[string]bool{
 		"store": c.Store == g.config.Store, "intake.listen": c.Intake.Listen == g.config.Intake.Listen,
 		"admin.listen": c.Admin.Listen == g.config.Admin.Listen, "intake.public_url": c.Intake.PublicURL == g.config.Intake.PublicURL,
+		"intake.trusted_proxies": slices.Equal(c.Intake.TrustedProxies, g.config.Intake.TrustedProxies), "sweep": c.Sweep == g.config.Sweep, "log": c.Log == g.config.Log,
 	} {
 		if !same {
 			return config.Problems{c.Wrong(field, "cannot change while running; restart to change it")}

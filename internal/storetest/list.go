@@ -112,6 +112,33 @@ var listCases = map[string]func(*suite){
 		}
 		find()
 	},
+	"quarantined deliveries are listed with quarantined operations": func(s *suite) {
+		held := s.arrival("e1", "x")
+		held.Verdict, held.Reason = onceward.QuarantinedBy, "body is not JSON"
+		s.admit(held)
+		id := s.one("e2")
+		second := s.arrival("e2", "other")
+		if _, err := s.RecordConflict(ctx, id.Event, s.admission(second), &second, true); err != nil {
+			s.Fatal(err)
+		}
+		s.one("e3")
+		var got []string
+		for q := (onceward.EventQuery{Status: "quarantined", Page: onceward.Page{Limit: 1}}); ; {
+			items, next, err := s.Events(ctx, q)
+			if err != nil {
+				s.Fatal(err)
+			}
+			for _, e := range items {
+				got = append(got, e.EventID)
+			}
+			if q.After = next; next == "" {
+				break
+			}
+		}
+		if fmt.Sprint(got) != "[e2 e1]" {
+			s.Fatalf("got %v", got)
+		}
+	},
 	"a joined id is found by each of its parts": func(s *suite) {
 		a := s.arrival("10:orders/new,4:e-77,", "x")
 		a.Shown = "orders/new|e-77"

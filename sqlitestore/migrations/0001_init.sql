@@ -60,6 +60,7 @@ CREATE TABLE event (
   last_seen   INTEGER NOT NULL,
   keep        INTEGER NOT NULL   -- remembered at least so long after last_seen
 ) STRICT;
+CREATE INDEX event_quarantined ON event (id) WHERE verdict = 4;
 
 -- Payloads of one commit, compressed together; dropped on their own clock.
 CREATE TABLE segment (
