@@ -103,7 +103,6 @@ func (s *Store) Events(ctx context.Context, q onceward.EventQuery) (items []once
 				continue
 			}
 			if items = append(items, r.Event); len(items) == q.Limit {
-				last = r.ID
 				next = r.ID.String()
 				return nil
 			}

@@ -2,7 +2,6 @@ package sqlitestore
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/onceward/onceward"
 )
@@ -126,6 +125,3 @@ func (w *writer) audit(from, to onceward.Operation, action string, d onceward.De
 func leaseOf(o onceward.Operation) onceward.Lease {
 	return onceward.Lease{Operation: o.ID, Fence: o.Fence, Attempt: o.Attempt, Until: o.DueAt, Owner: o.Owner}
 }
-
-// within reports the duration in whole microseconds, as stored.
-func within(d time.Duration) int64 { return int64(d / time.Microsecond) }

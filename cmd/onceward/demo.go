@@ -57,7 +57,7 @@ func (d *demoCommand) Run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	if !d.Keep {
-		defer os.RemoveAll(dir)
+		defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
 	}
 	m := &demo{a: a, dir: dir, answered: map[string]int{}}
 	defer func() { err = m.close(err) }()

@@ -123,8 +123,12 @@ func tellOperation(b *strings.Builder, o api.Operation) {
 		disputed = "a late report contradicts what was decided since"
 	}
 	for _, f := range []struct{ name, value string }{
-		{"key", o.Key}, {"result", o.Result}, {"reason", o.Reason}, {"next attempt", moment(o.NextAt)},
-		{"lease until", moment(o.LeaseUntil)}, {"disputed", disputed},
+		{"key", o.Key},
+		{"result", o.Result},
+		{"reason", o.Reason},
+		{"next attempt", moment(o.NextAt)},
+		{"lease until", moment(o.LeaseUntil)},
+		{"disputed", disputed},
 	} {
 		if f.value != "" {
 			line(b, "    %-12s %s", f.name, f.value)

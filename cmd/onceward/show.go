@@ -90,9 +90,18 @@ func story(p *api.EventPage) string {
 	var b strings.Builder
 	line(&b, "event %s: %s", p.ID, p.Status)
 	for _, f := range []struct{ name, value string }{
-		{"source", p.Source}, {"sender's id", p.EventID}, {"type", p.Type}, {"version", p.Version}, {"tenant", p.Tenant},
-		{"environment", p.Environment}, {"mode", p.Mode}, {"account", p.Account}, {"reason", p.Reason},
-		{"occurred", moment(p.OccurredAt)}, {"received", moment(&p.ReceivedAt)}, {"last seen", moment(p.LastSeenAt)},
+		{"source", p.Source},
+		{"sender's id", p.EventID},
+		{"type", p.Type},
+		{"version", p.Version},
+		{"tenant", p.Tenant},
+		{"environment", p.Environment},
+		{"mode", p.Mode},
+		{"account", p.Account},
+		{"reason", p.Reason},
+		{"occurred", moment(p.OccurredAt)},
+		{"received", moment(&p.ReceivedAt)},
+		{"last seen", moment(p.LastSeenAt)},
 	} {
 		if f.value != "" {
 			line(&b, "  %-12s %s", f.name, f.value)

@@ -192,23 +192,28 @@ func TestDecisionsReachTheStoreWithActorAndReason(t *testing.T) {
 	}{
 		{
 			"retry of a dead letter", onceward.DeadLettered, "retry", `{"reason":"mended"}`, "retry",
-			onceward.Decision{Actor: "ops", Reason: "mended"}, 1, "received",
+			onceward.Decision{Actor: "ops", Reason: "mended"},
+			1, "received",
 		},
 		{
 			"retry of an unknown outcome with consent", onceward.UnknownOutcome, "retry", `{"reason":"asked","accept_duplicate_risk":true}`, "retry",
-			onceward.Decision{Actor: "ops", Reason: "asked", Consent: true}, 1, "received",
+			onceward.Decision{Actor: "ops", Reason: "asked", Consent: true},
+			1, "received",
 		},
 		{
 			"resolve as completed", onceward.UnknownOutcome, "resolve", `{"outcome":"completed","reason":"seen","evidence":"invoice 7","result":"in_7"}`, `resolve true "in_7"`,
-			onceward.Decision{Actor: "ops", Reason: "seen", Evidence: "invoice 7"}, 0, "completed",
+			onceward.Decision{Actor: "ops", Reason: "seen", Evidence: "invoice 7"},
+			0, "completed",
 		},
 		{
 			"resolve as not applied", onceward.UnknownOutcome, "resolve", `{"outcome":"not_applied","reason":"seen","evidence":"no invoice"}`, `resolve false ""`,
-			onceward.Decision{Actor: "ops", Reason: "seen", Evidence: "no invoice"}, 1, "failed_before_effect",
+			onceward.Decision{Actor: "ops", Reason: "seen", Evidence: "no invoice"},
+			1, "failed_before_effect",
 		},
 		{
 			"abandon", onceward.UnknownOutcome, "abandon", `{"reason":"refunded by hand"}`, "abandon",
-			onceward.Decision{Actor: "ops", Reason: "refunded by hand"}, 0, "dead_lettered",
+			onceward.Decision{Actor: "ops", Reason: "refunded by hand"},
+			0, "dead_lettered",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

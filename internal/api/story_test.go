@@ -63,19 +63,23 @@ func TestAdviceNamesTheOneSafeNextThing(t *testing.T) {
 	}{
 		{"completed", onceward.Operation{State: onceward.Completed}, "Nothing to do: every operation completed."},
 		{
-			"unknown", onceward.Operation{State: onceward.UnknownOutcome, Unknown: true},
+			"unknown",
+			onceward.Operation{State: onceward.UnknownOutcome, Unknown: true},
 			"Ask destination billing whether " + key + " was applied, then: onceward operations resolve " + name + " --completed|--not-applied --evidence … --reason …",
 		},
 		{
-			"dead", onceward.Operation{State: onceward.DeadLettered, Reason: "answered 422"},
+			"dead",
+			onceward.Operation{State: onceward.DeadLettered, Reason: "answered 422"},
 			"Remove the cause (answered 422), then: onceward operations retry " + name + " --reason …",
 		},
 		{
-			"dead after unknown", onceward.Operation{State: onceward.DeadLettered, Unknown: true},
+			"dead after unknown",
+			onceward.Operation{State: onceward.DeadLettered, Unknown: true},
 			"Ask destination billing whether " + key + " was applied (its outcome was once unknown); if it was: onceward operations resolve " + name + " --completed --evidence … --reason …; if not: onceward operations retry " + name + " --accept-duplicate-risk --reason …",
 		},
 		{
-			"held", onceward.Operation{State: onceward.Quarantined, Reason: "contradicted"},
+			"held",
+			onceward.Operation{State: onceward.Quarantined, Reason: "contradicted"},
 			"Compare what was delivered (contradicted); to run it: onceward operations retry " + name + " --reason …; to give it up: onceward operations abandon " + name + " --reason …",
 		},
 		{"under way", onceward.Operation{State: onceward.Processing, Owner: "host/1", DueAt: soon}, "Wait: an attempt is under way."},

@@ -105,4 +105,3 @@ func scalarText(n ast.Node) (string, bool) {
 	}
 	return "", false
 }
-
