@@ -62,6 +62,8 @@ type Source struct {
 	MaxBody    int64
 	Strict     bool // what cannot be processed is answered 422
 	Reject     bool // so is a conflict
+
+	refusals throttle
 }
 
 // Options are what a Handler is made of.

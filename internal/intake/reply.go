@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/onceward/onceward"
@@ -39,8 +40,28 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, source *Source,
 		metric, kind, detail = "stale", refusal.Reason, refusal.Detail
 	}
 	h.o.OnDelivery(source.Name, metric)
-	h.o.Log.Log(r.Context(), slog.LevelWarn, "delivery refused", telemetry.KeySource, source.Name, telemetry.KeyRemote, h.remote(r), telemetry.KeyReason, err.Error())
+	if more, ok := source.refusals.next(h.o.Now()); ok {
+		h.o.Log.Log(r.Context(), slog.LevelWarn, "delivery refused", telemetry.KeySource, source.Name, telemetry.KeyRemote, h.remote(r),
+			telemetry.KeyReason, err.Error(), "more_since_last_line", more)
+	}
 	refuse(w, http.StatusUnauthorized, kind, detail, 0)
+}
+
+// throttle lets one log line a second pass, so that whoever has no secret
+// cannot fill the disk with our complaints. The metric counts every refusal.
+type throttle struct {
+	second, held atomic.Int64
+}
+
+// next reports whether a line may be written at now, and how many were held
+// back since the last one.
+func (t *throttle) next(now time.Time) (held int64, ok bool) {
+	last := t.second.Load()
+	if now.Unix() == last || !t.second.CompareAndSwap(last, now.Unix()) {
+		t.held.Add(1)
+		return 0, false
+	}
+	return t.held.Swap(0), true
 }
 
 func writeReply(w http.ResponseWriter, reply provider.Reply) {
