@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -138,38 +137,6 @@ func (w *work) end() {
 	}
 	w.cancel()
 	<-w.ended
-}
-
-// Reload replaces sources, destinations and operations. The new configuration
-// is valid and takes effect whole, or the old one stays.
-func (g *Gateway) Reload(c *config.Config) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for field, same := range map[string]bool{
-		"store": c.Store == g.config.Store, "intake.listen": c.Intake.Listen == g.config.Intake.Listen,
-		"admin.listen": c.Admin.Listen == g.config.Admin.Listen, "intake.public_url": c.Intake.PublicURL == g.config.Intake.PublicURL,
-		"intake.trusted_proxies": slices.Equal(c.Intake.TrustedProxies, g.config.Intake.TrustedProxies), "sweep": c.Sweep == g.config.Sweep, "log": c.Log == g.config.Log,
-	} {
-		if !same {
-			return config.Problems{c.Wrong(field, "cannot change while running; restart to change it")}
-		}
-	}
-	p, err := newPlan(c)
-	if err != nil {
-		return err
-	}
-	old := g.work
-	next := &work{plan: p}
-	g.config = c
-	if err := g.begin(next); err != nil {
-		return err
-	}
-	g.work = next
-	g.intake.SetSources(p.sources)
-	g.setAdmin()
-	old.end()
-	// What the old one handed back is due for the new one.
-	return next.dispatcher.Refresh(context.Background())
 }
 
 // handoff passes deliveries' operations to the current dispatcher.
