@@ -53,6 +53,11 @@ func setup(env *testscript.Env) error {
 	env.Defer(func() {
 		if w.gateway != nil {
 			w.gateway.kill()
+			for _, alarm := range []string{"DATA RACE", "panic: ", "fatal error: "} {
+				if text, err := os.ReadFile(filepath.Join(w.dir, "gateway.log")); err == nil && strings.Contains(string(text), alarm) {
+					w.t.Errorf("the gateway's log has %q:\n%s", alarm, text)
+				}
+			}
 			if w.t.Failed() {
 				w.t.Log("the gateway's last words:\n" + w.gateway.log.tail(12))
 			}
