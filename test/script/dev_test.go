@@ -47,3 +47,15 @@ func eventIDCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Setenv("EVENT", page.Items[0].ID)
 }
+
+// operationIDCommand sets $OPERATION to the newest operation of a name.
+func operationIDCommand(ts *testscript.TestScript, neg bool, args []string) {
+	positive(ts, neg)
+	usage(ts, len(args) == 1, "operation-id name")
+	var page struct{ Items []struct{ ID string } }
+	of(ts).ask(ts, "/v1/operations?limit=1&name="+args[0], &page)
+	if len(page.Items) != 1 {
+		ts.Fatalf("no operation %s is recorded", args[0])
+	}
+	ts.Setenv("OPERATION", page.Items[0].ID)
+}
