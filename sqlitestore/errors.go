@@ -37,6 +37,9 @@ func translate(err error) error {
 	return err
 }
 
+// errBroken is the answer of a store whose log could not be synced once.
+var errBroken = fmt.Errorf("%w: its log could not be synced; look at the disk, then restart", onceward.ErrUnavailable)
+
 // isStoreFault reports whether err came from SQLite, so that the transaction
 // cannot go on, rather than from a rule that refused one request.
 func isStoreFault(err error) bool {

@@ -8,8 +8,8 @@ import (
 // place would dirty one page of the big index for every event, which was most
 // of what a commit wrote. Keys therefore live in two tables, both unique:
 //
-//   - recent, a temporary table in memory, takes new keys. Its trigger looks
-//     into the ledger as well, so one INSERT is the judge over both.
+//   - recent, a temporary table in memory, takes new keys, after a look into
+//     the ledger in the same transaction; there is one writer.
 //   - ledger, on disk, takes keys from recent in order: each commit moves the
 //     next few neighbours, which share pages. The hand of the clock goes round
 //     and round through the key space.
@@ -21,8 +21,6 @@ const (
 	createRecent = `CREATE TEMP TABLE recent (key BLOB PRIMARY KEY, event INTEGER NOT NULL) WITHOUT ROWID`
 	loadKeys     = `INSERT INTO recent SELECT key, id FROM event WHERE id > ?`
 	loadBodies   = `INSERT INTO recent SELECT body, id FROM event WHERE id > ? AND body IS NOT NULL`
-	guardRecent  = `CREATE TEMP TRIGGER recent_guard BEFORE INSERT ON recent
- WHEN EXISTS (SELECT 1 FROM main.ledger WHERE key = new.key) BEGIN SELECT RAISE(IGNORE); END`
 	countRecent = `SELECT count(*) FROM recent`
 
 	insertKey    = `INSERT INTO recent (key, event) VALUES (?, ?) ON CONFLICT DO NOTHING`
@@ -72,15 +70,15 @@ func (w *writer) openLedger() error {
 			return err
 		}
 	}
-	if err := w.c.Exec(guardRecent); err != nil {
-		return err
-	}
 	_, err = w.c.q(countRecent).row(func(s *stmt) { w.hand.held = s.ColumnInt(0) })
 	return err
 }
 
 // insertKey remembers a key for event id, unless it is known.
 func (w *writer) insertKey(d onceward.Digest, id onceward.EventID) (fresh bool, err error) {
+	if known, err := w.c.q(selectKey).blob(d[:]).row(func(*stmt) {}); err != nil || known {
+		return false, err
+	}
 	err = w.c.q(insertKey).blob(d[:]).int(int64(id)).run()
 	if fresh = w.c.Changes() == 1; fresh && err == nil {
 		w.added++

@@ -15,9 +15,11 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofrs/flock"
+	"github.com/ncruces/go-sqlite3"
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/internal/batch"
@@ -58,6 +60,7 @@ type Store struct {
 	readers  chan *conn
 	segments *segmentCache
 	peppers  []onceward.Pepper // newest first
+	broken   atomic.Bool       // a sync failed: nothing more is promised
 	close    sync.Once
 }
 
@@ -202,9 +205,21 @@ const (
 // start loads what the writer keeps in memory and makes the pepper on first use.
 func (w *writer) start(given onceward.Pepper) error {
 	now := w.store.now().UnixMicro()
-	if err := w.c.Exec("PRAGMA wal_autocheckpoint = " + itoa(walPages) + "; PRAGMA journal_size_limit = " + itoa(walLimit)); err != nil {
+	if err := w.c.Exec("PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = " + itoa(walLimit)); err != nil {
 		return err
 	}
+	log, err := w.c.FileControl("main", sqlite3.FCNTL_JOURNAL_POINTER)
+	if err != nil {
+		return err
+	}
+	var ok bool
+	if w.wal, ok = log.(*walFile); !ok {
+		return fmt.Errorf("the write-ahead log is a %T; is journal_mode not WAL?", log)
+	}
+	w.c.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
+		w.logged = pages
+		return nil
+	})
 	if err := w.loadPeppers(given, now); err != nil {
 		return err
 	}

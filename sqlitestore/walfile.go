@@ -6,14 +6,21 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// gatheringVFS is SQLite's own file layer, except that what is written to the
-// write-ahead log is gathered until it is synced: SQLite writes a header and a
-// page for each frame, and a commit of thirty events is a hundred system calls.
+// gatheringVFS is SQLite's own file layer, except for the write-ahead log.
 //
-// Nothing is promised before the sync, so nothing is lost by waiting for it:
-// with synchronous=FULL every commit syncs the log before it publishes the new
-// frames to readers. The log is read, sized, cut and closed only after what was
-// gathered is written.
+// What is written to the log is gathered until it is synced: SQLite writes a
+// header and a page for each frame, and a commit of thirty events is a hundred
+// system calls. With synchronous=FULL every commit syncs the log before it
+// publishes the new frames to readers, so nobody looks for them earlier. The
+// log is read, sized, cut and closed only after what was gathered is written.
+//
+// While the writer commits, that sync is owed instead of done: the frames are
+// written, and the batch's finish calls fdatasync beside the application of the
+// next batch. Nobody is told anything before. The log is a chain of checksums,
+// so what a power cut leaves of it is a prefix, as ever. Two syncs are never
+// owed: of the log's header, when it begins anew over old frames that would
+// otherwise count again, and before a checkpoint, which the writer runs by
+// itself between commits.
 type gatheringVFS struct{ vfs.VFSFilename }
 
 const vfsName = "onceward"
@@ -45,6 +52,8 @@ type walFile struct {
 	vfs.File
 	gathered []byte
 	at       int64 // where gathered begins
+	owing    bool  // a commit is under way: its sync may be owed
+	owed     bool  // a sync is owed
 }
 
 // WriteAt gathers p when it continues what was gathered.
@@ -81,11 +90,19 @@ func (f *walFile) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func (f *walFile) Sync(flags vfs.SyncFlag) error {
+	header := f.at == 0
 	if err := f.flush(); err != nil {
 		return err
 	}
+	if f.owing && !header {
+		f.owed = true
+		return nil
+	}
 	return f.File.Sync(flags)
 }
+
+// settle does the sync that is owed, and may run beside anything else.
+func (f *walFile) settle() error { return f.File.Sync(vfs.SYNC_NORMAL) }
 
 func (f *walFile) Truncate(size int64) error {
 	if err := f.flush(); err != nil {

@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -21,6 +22,8 @@ type writer struct {
 	sources  map[sourceKey]int64
 	segments *segmentWriter
 	hand     hand
+	wal      *walFile
+	logged   int // pages in the log after the last commit
 
 	// Of the running transaction:
 	now    time.Time
@@ -45,9 +48,10 @@ func newWriter(c *conn, s *Store) *writer {
 	}
 }
 
-// commit runs a batch in one transaction. When SQLite refuses it, each request
-// is tried apart, so that one poisonous row cannot fail its neighbours.
-func (w *writer) commit(items []*batch.Item[func(*writer) error]) {
+// commit runs a batch in one transaction and returns what makes it durable and
+// tells the callers. When SQLite refuses the transaction, each request is tried
+// apart, so that one poisonous row cannot fail its neighbours.
+func (w *writer) commit(items []*batch.Item[func(*writer) error]) (finish func()) {
 	began := time.Now()
 	results := make([]error, len(items))
 	if err := w.transaction(items, results); err != nil && len(items) > 1 {
@@ -59,15 +63,35 @@ func (w *writer) commit(items []*batch.Item[func(*writer) error]) {
 	} else if err != nil {
 		results[0] = err
 	}
-	if w.store.onCommit != nil {
-		w.store.onCommit(len(items), time.Since(began))
-	}
-	for i, item := range items {
-		item.Done(results[i])
+	owed := w.wal.owed
+	w.wal.owed = false
+	w.checkpoint()
+	return func() {
+		var fault error
+		if owed {
+			if fault = w.wal.settle(); fault != nil {
+				// What the log holds now, nobody can know: a second sync may
+				// succeed without having written anything. Only a new start,
+				// which reads the file, tells.
+				w.store.broken.Store(true)
+			}
+		}
+		if w.store.onCommit != nil {
+			w.store.onCommit(len(items), time.Since(began))
+		}
+		for i, item := range items {
+			if fault != nil && results[i] == nil {
+				results[i] = fmt.Errorf("%w: the log could not be synced: %w", onceward.ErrUnavailable, fault)
+			}
+			item.Done(results[i])
+		}
 	}
 }
 
 func (w *writer) transaction(items []*batch.Item[func(*writer) error], results []error) (err error) {
+	if w.store.broken.Load() {
+		return errBroken
+	}
 	if err := w.c.q("BEGIN IMMEDIATE").run(); err != nil {
 		return err
 	}
@@ -90,11 +114,25 @@ func (w *writer) transaction(items []*batch.Item[func(*writer) error], results [
 	if err != nil {
 		return err
 	}
-	if err := w.c.q("COMMIT").run(); err != nil {
+	w.wal.owing = true
+	err = w.c.q("COMMIT").run()
+	w.wal.owing = false
+	if err != nil {
 		return err
 	}
 	w.hand = next
 	return nil
+}
+
+// checkpoint moves the log into the database once it is long enough. It is the
+// writer's, between two commits: a checkpoint of another connection would not
+// let the log begin anew.
+func (w *writer) checkpoint() {
+	if w.logged < walPages {
+		return
+	}
+	// Readers may keep it from ending; the next commit tries again.
+	_, _, _ = w.c.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE)
 }
 
 func (w *writer) begin() {

@@ -1,6 +1,7 @@
 // Package batch is group commit: many callers, one transaction. While one batch
-// commits the next one gathers, so batches grow with the load and there is no
-// timer and no wait when there is none. It knows nothing of what is committed.
+// is made durable the next one is applied, and while that happens the one after
+// it gathers, so batches grow with the load and there is no timer and no wait
+// when there is none. It knows nothing of what is committed.
 package batch
 
 import (
@@ -12,8 +13,8 @@ import (
 // ErrStopped means that the group takes no more work.
 var ErrStopped = errors.New("batch: stopped")
 
-// Item is one caller's share of a batch. Commit calls Done exactly once for
-// every item that it was given.
+// Item is one caller's share of a batch. Done is called exactly once for every
+// item that apply was given.
 type Item[T any] struct {
 	Value T
 	done  chan error
@@ -22,24 +23,28 @@ type Item[T any] struct {
 // Done wakes the caller with err.
 func (i *Item[T]) Done(err error) { i.done <- err }
 
-// Group gathers items and hands them to one commit function, one batch at a
-// time, in the order in which they came.
+// Group gathers items and applies them, one batch at a time, in the order in
+// which they came.
 type Group[T any] struct {
 	queue   chan *Item[T]
+	durable chan func()
 	quit    chan struct{}
 	stopped chan struct{}
 	stop    sync.Once
-	commit  func([]*Item[T])
+	apply   func([]*Item[T]) (finish func())
 	max     int
 }
 
-// New starts a group whose batches hold at most max items. Stop ends it.
-func New[T any](max int, commit func([]*Item[T])) *Group[T] {
+// New starts a group whose batches hold at most max items. apply applies a
+// batch and returns what makes it durable and calls Done; that runs beside the
+// application of the next batch, and before its own finish. Stop ends the group.
+func New[T any](max int, apply func([]*Item[T]) (finish func())) *Group[T] {
 	g := &Group[T]{
 		queue:   make(chan *Item[T], 4*max),
+		durable: make(chan func()),
 		quit:    make(chan struct{}),
 		stopped: make(chan struct{}),
-		commit:  commit,
+		apply:   apply,
 		max:     max,
 	}
 	go g.loop()
@@ -80,26 +85,48 @@ func (g *Group[T]) Stop() {
 }
 
 func (g *Group[T]) loop() {
-	defer close(g.stopped)
-	items := make([]*Item[T], 0, g.max)
-	for {
-		var first *Item[T]
-		select {
-		case first = <-g.queue:
-		default:
-			select {
-			case first = <-g.queue:
-			case <-g.quit:
-				select { // what came before quit is still served
-				case first = <-g.queue:
-				default:
-					return
-				}
-			}
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		for finish := range g.durable {
+			finish()
 		}
-		items = g.gather(append(items[:0], first))
-		g.commit(items)
-		clear(items)
+	}()
+	defer close(g.stopped)
+	defer func() { <-finished }()
+	defer close(g.durable)
+	// One batch is finished while the next is applied, so two are enough.
+	var buffers [2][]*Item[T]
+	for n := 0; ; n ^= 1 {
+		first, more := g.first()
+		if !more {
+			return
+		}
+		clear(buffers[n])
+		buffers[n] = g.gather(append(buffers[n][:0], first))
+		// Handing over waits for the batch before, so that there is never more
+		// than one that is applied and not durable: batches stay large.
+		g.durable <- g.apply(buffers[n])
+	}
+}
+
+// first waits for the first item of a batch; none follows after Stop.
+func (g *Group[T]) first() (item *Item[T], more bool) {
+	select {
+	case item = <-g.queue:
+		return item, true
+	default:
+	}
+	select {
+	case item = <-g.queue:
+		return item, true
+	case <-g.quit:
+	}
+	select { // what came before quit is still served
+	case item = <-g.queue:
+		return item, true
+	default:
+		return nil, false
 	}
 }
 

@@ -13,12 +13,14 @@ import (
 func TestConcurrentCallersShareACommit(t *testing.T) {
 	gate := make(chan struct{})
 	var commits, rows atomic.Int64
-	g := batch.New(64, func(items []*batch.Item[int]) {
+	g := batch.New(64, func(items []*batch.Item[int]) func() {
 		<-gate
 		commits.Add(1)
 		rows.Add(int64(len(items)))
-		for _, item := range items {
-			item.Done(nil)
+		return func() {
+			for _, item := range items {
+				item.Done(nil)
+			}
 		}
 	})
 	var wg sync.WaitGroup
@@ -45,10 +47,10 @@ func TestConcurrentCallersShareACommit(t *testing.T) {
 
 func TestStopServesWhatIsQueuedAndRefusesTheRest(t *testing.T) {
 	entered, gate := make(chan struct{}, 8), make(chan struct{})
-	g := batch.New(1, func(items []*batch.Item[int]) {
+	g := batch.New(1, func(items []*batch.Item[int]) func() {
 		entered <- struct{}{}
 		<-gate
-		items[0].Done(nil)
+		return func() { items[0].Done(nil) }
 	})
 	first := make(chan error, 1)
 	go func() { first <- g.Do(context.Background(), 1) }()
@@ -67,11 +69,13 @@ func TestStopServesWhatIsQueuedAndRefusesTheRest(t *testing.T) {
 
 func TestACallerThatGivesUpIsNotWaitedFor(t *testing.T) {
 	entered, gate := make(chan struct{}), make(chan struct{})
-	g := batch.New(4, func(items []*batch.Item[int]) {
+	g := batch.New(4, func(items []*batch.Item[int]) func() {
 		close(entered)
 		<-gate
-		for _, item := range items {
-			item.Done(nil)
+		return func() {
+			for _, item := range items {
+				item.Done(nil)
+			}
 		}
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -83,5 +87,38 @@ func TestACallerThatGivesUpIsNotWaitedFor(t *testing.T) {
 		t.Fatalf("got %v, want context.Canceled", err)
 	}
 	close(gate)
+	g.Stop()
+}
+
+func TestNobodyIsToldBeforeHisBatchIsDurableAndOnlyOneWaitsForThat(t *testing.T) {
+	applied, durable := make(chan int, 8), make(chan struct{})
+	g := batch.New(1, func(items []*batch.Item[int]) func() {
+		applied <- items[0].Value
+		return func() {
+			<-durable
+			items[0].Done(nil)
+		}
+	})
+	told := make(chan int, 8)
+	for i := range 3 {
+		go func() {
+			if err := g.Do(context.Background(), i); err != nil {
+				t.Error(err)
+			}
+			told <- i
+		}()
+	}
+	first, second := <-applied, <-applied // the second is applied while the first is made durable
+	select {
+	case third := <-applied:
+		t.Fatalf("%d was applied while %d and %d were not durable", third, first, second)
+	case early := <-told:
+		t.Fatalf("%d was told before it was durable", early)
+	default:
+	}
+	close(durable)
+	for range 3 {
+		<-told
+	}
 	g.Stop()
 }
