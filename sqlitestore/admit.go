@@ -41,6 +41,9 @@ func (w *writer) admit(a *onceward.Admission, r *onceward.Arrival) (onceward.Adm
 	if seen, ok := w.fresh[r.Digest]; ok { // a copy inside this very batch
 		return w.admitCopy(a, r, seen.id, seen.content, &seen.result)
 	}
+	if seen, ok := w.lately.find(r.Digest); ok { // copies come in bursts
+		return w.admitLately(a, r, seen)
+	}
 	for _, alias := range r.Aliases {
 		if id, found, err := w.lookup(alias); err != nil || found {
 			return w.admitKnown(a, r, id, err)
@@ -142,6 +145,51 @@ func (w *writer) plan(id onceward.OperationID, p *onceward.Planned) (onceward.Op
 	w.count(label, 0, o.State)
 	return o, w.c.q(insertOperation).int(int64(id.Event)).int(int64(id.N)).int(label).int(int64(o.State)).int(int64(o.Effect)).
 		int(o.Fence).int(int64(o.Attempt)).bool(o.Intent).text(o.Owner).time(o.DueAt).time(o.Changed).run()
+}
+
+// admitLately answers for an event that was new a moment ago: all but the state
+// of its operations is remembered.
+func (w *writer) admitLately(a *onceward.Admission, r *onceward.Arrival, seen freshEvent) (onceward.Admitted, error) {
+	if seen.content == r.Content {
+		var err error
+		if seen.result.Operations, err = w.operations(seen.id); err != nil {
+			return onceward.Admitted{}, err
+		}
+	}
+	return w.admitCopy(a, r, seen.id, seen.content, &seen.result)
+}
+
+// lately remembers the events that were new in the last few commits. It saves
+// copies the way through the ledger and answers nothing by itself: an event
+// that is not here is looked up.
+type lately struct {
+	young, old map[onceward.Digest]freshEvent
+}
+
+const latelyEach = 2048
+
+func (l *lately) find(d onceward.Digest) (freshEvent, bool) {
+	if e, ok := l.young[d]; ok {
+		return e, true
+	}
+	e, ok := l.old[d]
+	return e, ok
+}
+
+// add takes the events that a commit made.
+func (l *lately) add(fresh map[onceward.Digest]freshEvent) {
+	if l.young == nil || len(l.young) > latelyEach {
+		l.young, l.old = make(map[onceward.Digest]freshEvent, latelyEach), l.young
+	}
+	for d, e := range fresh {
+		e.result.Operations = nil
+		l.young[d] = e
+	}
+}
+
+func (l *lately) forget(d onceward.Digest) {
+	delete(l.young, d)
+	delete(l.old, d)
 }
 
 const selectKnown = `SELECT content, verdict, reason FROM event WHERE id = ?`

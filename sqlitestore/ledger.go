@@ -21,7 +21,7 @@ const (
 	createRecent = `CREATE TEMP TABLE recent (key BLOB PRIMARY KEY, event INTEGER NOT NULL) WITHOUT ROWID`
 	loadKeys     = `INSERT INTO recent SELECT key, id FROM event WHERE id > ?`
 	loadBodies   = `INSERT INTO recent SELECT body, id FROM event WHERE id > ? AND body IS NOT NULL`
-	countRecent = `SELECT count(*) FROM recent`
+	countRecent  = `SELECT count(*) FROM recent`
 
 	insertKey    = `INSERT INTO recent (key, event) VALUES (?, ?) ON CONFLICT DO NOTHING`
 	selectRecent = `SELECT event FROM recent WHERE key = ?`

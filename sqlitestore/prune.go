@@ -119,6 +119,7 @@ func (w *writer) forget(id onceward.EventID, key, body []byte, eventID string) e
 		}
 		w.count(label, o.State, 0)
 	}
+	w.lately.forget(onceward.Digest(key))
 	if err := w.deleteKey(key, id); err != nil {
 		return err
 	}

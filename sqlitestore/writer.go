@@ -22,6 +22,7 @@ type writer struct {
 	sources  map[sourceKey]int64
 	segments *segmentWriter
 	hand     hand
+	lately   lately
 	wal      *walFile
 	logged   int // pages in the log after the last commit
 
@@ -121,6 +122,7 @@ func (w *writer) transaction(items []*batch.Item[func(*writer) error], results [
 		return err
 	}
 	w.hand = next
+	w.lately.add(w.fresh)
 	return nil
 }
 
