@@ -8,10 +8,8 @@ import (
 	"github.com/onceward/onceward"
 )
 
-// Admit records one delivery: its events, their payloads and all their
-// operations in one transaction, or nothing. It returns when that is durable.
-// The results stand in the order of the arrivals.
-func (s *Store) Admit(ctx context.Context, a *onceward.Admission) ([]onceward.Admitted, error) {
+// admitAll takes a delivery through the writer.
+func (s *Store) admitAll(ctx context.Context, a *onceward.Admission) ([]onceward.Admitted, error) {
 	var results []onceward.Admitted
 	err := s.write(ctx, func(w *writer) error {
 		admitted := make([]onceward.Admitted, len(a.Arrivals))

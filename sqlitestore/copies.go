@@ -21,13 +21,17 @@ type copyKey struct {
 }
 
 func (w *writer) addCopy(id onceward.EventID, verdict onceward.Verdict, a *onceward.Admission) {
+	w.addCopies(id, verdict, a, 1)
+}
+
+func (w *writer) addCopies(id onceward.EventID, verdict onceward.Verdict, a *onceward.Admission, n int64) {
 	key := copyKey{id, verdict}
 	c := w.copies[key]
 	if c == nil {
 		c = &copies{secret: a.Secret, remote: a.Remote, at: a.At.UnixMicro()}
 		w.copies[key] = c
 	}
-	c.count++
+	c.count += n
 }
 
 const (

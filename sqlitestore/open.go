@@ -59,6 +59,7 @@ type Store struct {
 	writer   *writer
 	readers  chan *conn
 	segments *segmentCache
+	flights  flights
 	peppers  []onceward.Pepper // newest first
 	broken   atomic.Bool       // a sync failed: nothing more is promised
 	close    sync.Once
@@ -125,6 +126,7 @@ func open(ctx context.Context, path string, o Options, lock *flock.Flock) (*Stor
 func (s *Store) Close() error {
 	var err error
 	s.close.Do(func() {
+		s.flights.landed.Wait()
 		s.group.Stop()
 		err = errors.Join(translate(s.writer.closeLedger()), s.closeConns(), s.lock.Unlock())
 	})

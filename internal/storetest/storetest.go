@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -108,6 +109,16 @@ func (s *suite) reopen() {
 		s.Fatal(err)
 	}
 	s.Store = s.open(s.T, s.clock)
+}
+
+// until waits for what a store may do a moment later, with a deadline.
+func (s *suite) until(what string, done func() bool) {
+	s.Helper()
+	for end := time.Now().Add(10 * time.Second); !done(); runtime.Gosched() {
+		if time.Now().After(end) {
+			s.Fatalf("%s did not come true", what)
+		}
+	}
 }
 
 // arrival is one event of source "pay" with an operation "fulfil".
