@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"sync"
 	"testing"
 	"time"
@@ -38,6 +39,7 @@ type memoryStore struct {
 	copies     int
 	conflicts  []bool // hold, of each
 	err        error
+	copyErr    error // of what is recorded about known events
 	hang       bool
 	lost       bool            // payloads are no longer kept
 	late       func(time.Time) // told the deadline of a delivery, while it waits
@@ -111,6 +113,9 @@ func (s *memoryStore) RecordCopy(context.Context, onceward.EventID, *onceward.Ad
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
+	if s.copyErr != nil {
+		return nil, s.copyErr
+	}
 	s.copies++
 	return nil, nil
 }
@@ -119,6 +124,9 @@ func (s *memoryStore) RecordConflict(_ context.Context, _ onceward.EventID, _ *o
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
+	if s.copyErr != nil {
+		return nil, s.copyErr
+	}
 	s.conflicts = append(s.conflicts, hold)
 	return nil, nil
 }
@@ -349,6 +357,13 @@ func (a answer) refused(t *testing.T, code int, kind string) {
 		a.json["status"] != float64(code) || a.json["title"] != http.StatusText(code) || a.json["detail"] == "" {
 		t.Errorf("answered %d %s %s, want problem %d %s", a.StatusCode, a.Header.Get("Content-Type"), a.text, code, kind)
 	}
+}
+
+func prefixes(list []string) (all []netip.Prefix) {
+	for _, p := range list {
+		all = append(all, netip.MustParsePrefix(p))
+	}
+	return all
 }
 
 const paid = `{"id":"e1","type":"order.paid","amount":5}`
