@@ -53,20 +53,23 @@ func (d *Dispatcher) claim(ctx context.Context, op *operation) time.Duration {
 		Name: op.Name, Owner: d.o.Owner, Effect: op.lane.Effect, Limits: op.limits,
 		Intend: op.lane.Effect == onceward.Keyed, Limit: int(places),
 	})
+	if err != nil {
+		// What it may have leased is not whole: its event or its payload could
+		// not be read. It is taken again when the leases end.
+		op.lane.release(places)
+		if ctx.Err() == nil {
+			d.o.Log.Warn("could not take due operations; they stay recorded", telemetry.KeyOperation, op.Name, telemetry.KeyError, err)
+		}
+		op.wakeAt(d.o.Now().Add(retryStore))
+		return retryStore
+	}
 	// Places for what was leased are released when it is settled.
 	op.lane.release(places - int64(len(leased)))
 	for _, l := range leased {
 		if l.Recovered {
 			d.o.OnRecovered()
 		}
-		op.lane.queue <- job{op, l}
-	}
-	if err != nil {
-		if ctx.Err() == nil {
-			d.o.Log.Warn("could not take due operations; they stay recorded", telemetry.KeyOperation, op.Name, telemetry.KeyError, err)
-		}
-		op.wakeAt(d.o.Now().Add(retryStore))
-		return retryStore
+		op.lane.queue <- op.job(l)
 	}
 	now := d.o.Now()
 	if !next.IsZero() {

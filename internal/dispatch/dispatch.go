@@ -123,6 +123,9 @@ func New(o Options) (*Dispatcher, error) {
 			limits: onceward.Limits{Attempts: l.Backoff.Attempts, Lease: op.Lease},
 		}
 		l.watchers = append(l.watchers, d.operations[op.Name].changed)
+		if l.shortest == 0 || op.Lease < l.shortest {
+			l.shortest = op.Lease
+		}
 	}
 	return d, nil
 }
@@ -147,6 +150,9 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 		claims.Go(func() { d.claimLoop(ctx, op) })
 	}
 	for _, l := range d.lanes {
+		if l.shortest > 0 { // it has operations
+			claims.Go(func() { d.keepWaiting(ctx, l) })
+		}
 		for range l.Concurrency {
 			workers.Go(func() { d.work(ctx, calls, l) })
 		}
@@ -230,7 +236,7 @@ func (p *Place) Release() { p.lane.release(1) }
 // the queue has room for every reservation.
 func (p *Place) Start(l onceward.Leased) {
 	op := (*operation)(p)
-	op.lane.queue <- job{op, l}
+	op.lane.queue <- op.job(l)
 	select {
 	case <-op.d.stopping: // the workers may be gone, and Run have looked at the queue
 		op.d.drain()

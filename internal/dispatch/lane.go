@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/time/rate"
 
@@ -23,16 +24,19 @@ type lane struct {
 	paused   atomic.Bool
 	limiter  *rate.Limiter
 	settling sync.WaitGroup
+	waiting  waiting
+	shortest time.Duration // lease of its operations
 	slots    slots
 }
 
 type job struct {
 	op     *operation
 	leased onceward.Leased
+	waiter *waiter
 }
 
 // Beside the calls under way a lane holds this many operations for each of
-// them: enough to hide two commits, and all of them start within a lease.
+// them: enough to hide two commits.
 const queuedPerCall = 4
 
 func newLane(name string, d Destination) *lane {
@@ -43,7 +47,7 @@ func newLane(name string, d Destination) *lane {
 		limit = rate.Inf
 	}
 	return &lane{
-		Destination: d, name: name, room: int64(room), queue: make(chan job, room),
+		Destination: d, name: name, room: int64(room), queue: make(chan job, room), waiting: waiting{all: map[*waiter]struct{}{}},
 		limiter: rate.NewLimiter(limit, max(d.Burst, 1)),
 	}
 }

@@ -45,6 +45,7 @@ func (d *Dispatcher) begin(ctx, calls context.Context, l *lane, j job) {
 		return
 	}
 	defer release()
+	j.leased.Lease = j.waiter.done()
 	lease, err := d.prepare(calls, j)
 	if err != nil {
 		// Fenced: another owner has it. Unavailable: the lease runs out and it
@@ -72,22 +73,22 @@ func (d *Dispatcher) begin(ctx, calls context.Context, l *lane, j job) {
 func (d *Dispatcher) prepare(ctx context.Context, j job) (onceward.Lease, error) {
 	lease := j.leased.Lease
 	if !j.leased.Operation.Intent && !j.leased.Missing {
-		return d.o.Store.Intend(ctx, lease, d.leaseFor(j))
+		return d.o.Store.Intend(ctx, lease, d.leaseFor(j.op))
 	}
 	if lease.Until.Sub(d.o.Now()) < j.op.lane.Timeout+margin {
-		return d.o.Store.Renew(ctx, lease, d.leaseFor(j))
+		return d.o.Store.Renew(ctx, lease, d.leaseFor(j.op))
 	}
 	return lease, nil
 }
 
-func (d *Dispatcher) leaseFor(j job) time.Duration {
-	return max(j.op.limits.Lease, j.op.lane.Timeout+2*margin)
+func (d *Dispatcher) leaseFor(op *operation) time.Duration {
+	return max(op.limits.Lease, op.lane.Timeout+2*margin)
 }
 
 // keep renews the lease while a long call runs. The returned function ends it
 // and leaves in j the lease as last renewed.
 func (d *Dispatcher) keep(ctx context.Context, j *job) (stop func()) {
-	every := d.leaseFor(*j) / 2
+	every := d.leaseFor(j.op) / 2
 	if j.op.lane.Timeout < every {
 		return func() {} // the call ends long before the lease
 	}
@@ -103,7 +104,7 @@ func (d *Dispatcher) keep(ctx context.Context, j *job) (stop func()) {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				next, err := d.o.Store.Renew(ctx, lease, d.leaseFor(*j))
+				next, err := d.o.Store.Renew(ctx, lease, d.leaseFor(j.op))
 				if err == nil {
 					lease = next
 				} else if errors.Is(err, onceward.ErrFenced) {
@@ -200,7 +201,7 @@ func (d *Dispatcher) settled(j job, out onceward.Outcome, o onceward.Operation) 
 // handBack returns what has not begun to the store, due at once.
 func (d *Dispatcher) handBack(ctx context.Context, j job) {
 	defer j.op.lane.release(1)
-	if err := d.o.Store.HandBack(context.WithoutCancel(ctx), j.leased.Lease); err != nil {
+	if err := d.o.Store.HandBack(context.WithoutCancel(ctx), j.waiter.done()); err != nil {
 		d.log(j).Warn("could not be handed back; it is taken again when its lease ends", telemetry.KeyError, err)
 		return
 	}
