@@ -2,7 +2,6 @@ package sqlitestore
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/onceward/onceward"
@@ -47,7 +46,10 @@ func (s *Store) Claim(ctx context.Context, r onceward.ClaimRequest) (leased []on
 	if err != nil || len(leased) == 0 {
 		return nil, next, err
 	}
-	return leased, next, s.read(ctx, func(c *conn) error { return s.fill(c, leased) })
+	if err := s.read(ctx, func(c *conn) error { return s.fill(c, leased) }); err != nil {
+		return nil, next, err // half of an operation must not go out
+	}
+	return leased, next, nil
 }
 
 func (w *writer) take(o onceward.Operation, r onceward.ClaimRequest) (onceward.Operation, error) {
@@ -109,11 +111,11 @@ func (s *Store) fill(c *conn, leased []onceward.Leased) error {
 		}
 		var err error
 		l.Payload, err = s.payload(c, at)
-		if errors.Is(err, errNoPayload) {
-			l.Missing = true
-		} else if err != nil {
+		if isStoreFault(err) {
 			return err
 		}
+		// One damaged segment must not keep its neighbours from being taken.
+		l.Missing = err != nil
 	}
 	return nil
 }
