@@ -1,0 +1,89 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/vfs"
+)
+
+// Statements are those whose plans matter, by name.
+func Statements() map[string]string {
+	return map[string]string{
+		"selectDue": selectDue, "selectNextDue": selectNextDue, "selectSilent": selectSilent, "selectKey": selectKey, "selectRecent": selectRecent,
+		"selectBound": selectBound, "selectKnown": selectKnown, "selectOperation": selectOperation, "selectOperations": selectOperations,
+		"updateOperation": updateOperation, "selectForWork": selectForWork, "selectSegment": selectSegment,
+		"selectEvents": selectEvents, "selectEvent": selectEvent, "selectParkedEvents": selectParkedEvents, "selectQuarantined": selectQuarantined,
+		"selectParked": selectParked, "selectAllOperations": selectAllOperations, "selectAudit": selectAudit, "selectEventAudit": selectEventAudit,
+		"selectExpired": selectExpired, "selectOld": selectOld, "needsPayload": needsPayload, "endLeases": endLeases, "loadKeys": loadKeys,
+		"selectReference": selectReference, "selectTail": selectTail, "selectUnindexed": selectUnindexed, "selectOldest": selectOldest,
+	}
+}
+
+const (
+	KeepRecent = keepRecent
+	WALPages   = walPages
+	WALLimit   = walLimit
+)
+
+// OnWriter runs f on the writer's connection, inside a transaction.
+func (s *Store) OnWriter(ctx context.Context, f func(*sqlite3.Conn) error) error {
+	return s.write(ctx, func(w *writer) error { return f(w.c.Conn) })
+}
+
+// HoldSnapshot keeps a reader's snapshot from the moment it returns until the
+// returned function is called.
+func (s *Store) HoldSnapshot(ctx context.Context) (release func() error) {
+	held, end, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		done <- s.read(ctx, func(c *conn) error {
+			_, err := c.q(selectLast).row(func(*stmt) {})
+			close(held)
+			<-end
+			return err
+		})
+	}()
+	<-held
+	return func() error {
+		close(end)
+		return <-done
+	}
+}
+
+// ScannedRows returns how many rows the writer's statements have stepped over
+// in scans of whole tables since the last call, by statement.
+func (s *Store) ScannedRows(ctx context.Context) (map[string]int, error) {
+	scanned := map[string]int{}
+	err := s.write(ctx, func(w *writer) error {
+		clear(scanned)
+		for sql, q := range w.c.prepared {
+			if n := q.Status(sqlite3.STMTSTATUS_FULLSCAN_STEP, true); n > 0 {
+				scanned[sql] = n
+			}
+		}
+		return nil
+	})
+	return scanned, err
+}
+
+// FailSyncs makes every sync of the log fail while fail is set.
+func (s *Store) FailSyncs(ctx context.Context, fail *atomic.Bool) error {
+	return s.write(ctx, func(w *writer) error {
+		w.wal.File = faultyFile{w.wal.File, fail}
+		return nil
+	})
+}
+
+type faultyFile struct {
+	vfs.File
+	fail *atomic.Bool
+}
+
+func (f faultyFile) Sync(flags vfs.SyncFlag) error {
+	if f.fail.Load() {
+		return errors.New("input/output error")
+	}
+	return f.File.Sync(flags)
+}
