@@ -442,3 +442,16 @@ func TestMemoryOutlastsTheSender(t *testing.T) {
 		}
 	}
 }
+
+func TestAContentTypeOfAFormTakesNothingFromAJSONSender(t *testing.T) {
+	s, err := provider.New(provider.Options{Provider: "stripe", SourceID: "pay", Secrets: []provider.Secret{{Label: "s", Value: "whsec_x"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := s.Sample("evt_1", 1)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+	a := s.Arrivals(r)[0]
+	if a.Key.EventID != "evt_1" || a.Type != "checkout.session.completed" || a.Verdict != onceward.Accepted {
+		t.Errorf("got %q of type %q, %s", a.Key.EventID, a.Type, a.Verdict)
+	}
+}

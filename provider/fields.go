@@ -63,7 +63,9 @@ func (f *fields) compile(s *Source, o *Options) error {
 		}
 		*one.to = e
 	}
-	if f.typed {
+	// Most senders post no forms, but a client may say so of any body: only a
+	// contract that knows forms reads them in another way.
+	if f.typed || s.contract.FormType == "" && len(s.contract.FormID) == 0 {
 		f.formKind = f.kind
 	}
 	f.judge(s)

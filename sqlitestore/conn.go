@@ -16,7 +16,8 @@ type conn struct {
 // stmt is a prepared statement whose parameters are bound in order.
 type stmt struct {
 	*sqlite3.Stmt
-	next int
+	next  int
+	fault error // it could not be prepared
 }
 
 const pragmas = `
@@ -57,7 +58,8 @@ func (c *conn) close() error {
 }
 
 // q returns the prepared statement for sql, ready for binding. A statement
-// that cannot be prepared reports that at the first step.
+// that cannot be prepared, because the read was interrupted or memory is short,
+// says so when it is run.
 func (c *conn) q(sql string) *stmt {
 	if s := c.prepared[sql]; s != nil {
 		s.next = 0
@@ -65,7 +67,7 @@ func (c *conn) q(sql string) *stmt {
 	}
 	prepared, _, err := c.PrepareFlags(sql, sqlite3.PREPARE_PERSISTENT)
 	if err != nil {
-		panic("sqlitestore: " + err.Error() + " in " + sql) // a constant of ours is wrong
+		return &stmt{fault: err}
 	}
 	s := &stmt{Stmt: prepared}
 	c.prepared[sql] = s
@@ -73,6 +75,9 @@ func (c *conn) q(sql string) *stmt {
 }
 
 func (s *stmt) int(v int64) *stmt {
+	if s.fault != nil {
+		return s
+	}
 	s.next++
 	_ = s.BindInt64(s.next, v)
 	return s
@@ -86,6 +91,9 @@ func (s *stmt) bool(v bool) *stmt {
 }
 
 func (s *stmt) blob(v []byte) *stmt {
+	if s.fault != nil {
+		return s
+	}
 	s.next++
 	_ = s.BindBlob(s.next, v)
 	return s
@@ -93,23 +101,26 @@ func (s *stmt) blob(v []byte) *stmt {
 
 // text binds v, or NULL when it is empty.
 func (s *stmt) text(v string) *stmt {
-	s.next++
 	if v == "" {
-		_ = s.BindNull(s.next)
-	} else {
-		_ = s.BindText(s.next, v)
+		return s.null()
 	}
-	return s
+	return s.string(v)
 }
 
 // string binds v even when it is empty.
 func (s *stmt) string(v string) *stmt {
+	if s.fault != nil {
+		return s
+	}
 	s.next++
 	_ = s.BindText(s.next, v)
 	return s
 }
 
 func (s *stmt) null() *stmt {
+	if s.fault != nil {
+		return s
+	}
 	s.next++
 	_ = s.BindNull(s.next)
 	return s
@@ -133,6 +144,9 @@ func (s *stmt) time(t time.Time) *stmt {
 
 // run executes a statement that returns no rows.
 func (s *stmt) run() error {
+	if s.fault != nil {
+		return s.fault
+	}
 	s.Step()
 	err := s.Err()
 	_ = s.Reset()
@@ -141,6 +155,9 @@ func (s *stmt) run() error {
 
 // rows steps through the result and calls each on every row.
 func (s *stmt) rows(each func(*stmt) error) error {
+	if s.fault != nil {
+		return s.fault
+	}
 	defer func() { _ = s.Reset() }()
 	for s.Step() {
 		if err := each(s); err != nil {
@@ -152,6 +169,9 @@ func (s *stmt) rows(each func(*stmt) error) error {
 
 // row reports whether there is a first row and calls each on it.
 func (s *stmt) row(each func(*stmt)) (bool, error) {
+	if s.fault != nil {
+		return false, s.fault
+	}
 	defer func() { _ = s.Reset() }()
 	if s.Step() {
 		each(s)

@@ -182,14 +182,12 @@ func (s *Store) read(ctx context.Context, query func(*conn) error) error {
 	}
 	defer func() { s.readers <- c }()
 	c.SetInterrupt(ctx)
-	defer c.SetInterrupt(context.Background())
 	if err := c.q("BEGIN").run(); err != nil {
+		c.SetInterrupt(context.Background())
 		return translate(err)
 	}
 	err := query(c)
-	if ctx.Err() != nil {
-		c.SetInterrupt(context.Background())
-	}
+	c.SetInterrupt(context.Background()) // the snapshot must end, whoever gave up
 	return translate(errors.Join(err, c.q("ROLLBACK").run()))
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/internal/api"
 )
 
@@ -44,7 +43,7 @@ func eventColumns() []column[api.Event] {
 }
 
 type eventsReplay struct {
-	ID                  string `arg:"" help:"The event: evt_…"`
+	ID                  string `arg:"" help:"The event, by any id."`
 	Mode                string `help:"resume: what is unfinished or dead, with the same key." default:"resume" enum:"resume,redeliver,reexecute"`
 	Reason              string `help:"Why; it lands in the audit log." required:"" placeholder:"TEXT"`
 	AcceptDuplicateRisk bool   `help:"Accept that an effect may happen a second time."`
@@ -52,12 +51,13 @@ type eventsReplay struct {
 
 // Run is called by the parser.
 func (c *eventsReplay) Run(ctx context.Context, a *app) error {
-	if _, err := onceward.ParseEventID(c.ID); err != nil {
-		return usageError{err}
+	event, err := findEvent(ctx, a, c.ID)
+	if err != nil {
+		return err
 	}
 	var out api.List[api.Operation]
 	body := api.Replay{Mode: c.Mode, Reason: c.Reason, AcceptDuplicateRisk: c.AcceptDuplicateRisk}
-	if err := a.api.post(ctx, "/v1/events/"+c.ID+"/replay", body, &out); err != nil {
+	if err := a.api.post(ctx, "/v1/events/"+event.ID+"/replay", body, &out); err != nil {
 		return err
 	}
 	if a.json {

@@ -181,7 +181,7 @@ func TestShowTellsTheWholeStory(t *testing.T) {
   payload      5 bytes (--payload prints them)
 
 operations
-  ` + op + ` fulfil: unknown_outcome, attempt 1, effect unsafe
+  ` + op + ` fulfil at billing: unknown_outcome, attempt 1, effect unsafe
     key          ` + key + `
     reason       reset after the request was written
 
@@ -309,7 +309,7 @@ func TestRefusalsAreAdviceWithAStatus(t *testing.T) {
 		{"both outcomes", "operations resolve OP --completed --not-applied --evidence x --reason y", exitUsage, "can't be used together"},
 		{"a result of nothing", "operations resolve OP --not-applied --evidence x --reason y --result z", exitUsage, "a result belongs to outcome completed"},
 		{"an id that is none", "operations retry 42 --reason x", exitUsage, "is not an operation id"},
-		{"an event id that is none", "events replay 42 --reason x", exitUsage, "is not an event id"},
+		{"an event id that nothing has", "events replay 42 --reason x", exitNo, "nothing is recorded under"},
 		{"a status that is none", "events list --status fine", exitUsage, "unknown_outcome"},
 		{"a cursor that was not given out", "events list --after bad", exitUsage, "not a cursor"},
 		{"a limit past the highest", "events list --limit 1000", exitUsage, "--limit must be between 1 and 500"},
@@ -371,7 +371,7 @@ func TestOtherListings(t *testing.T) {
 		t.Error(diff)
 	}
 	_, stdout, _ = s.onceward(t, "operations", "show", onceward.OperationID{Event: id, N: 2}.String())
-	if !strings.Contains(stdout, "fulfil: completed") || !strings.Contains(stdout, "events show "+id.String()) {
+	if !strings.Contains(stdout, "fulfil at billing: completed") || !strings.Contains(stdout, "events show "+id.String()) {
 		t.Errorf("operation: %s", stdout)
 	}
 }

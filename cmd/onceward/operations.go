@@ -117,7 +117,11 @@ func printOperation(w io.Writer, o api.Operation) error {
 }
 
 func tellOperation(b *strings.Builder, o api.Operation) {
-	line(b, "  %s %s: %s, attempt %d, effect %s", o.ID, o.Name, o.State, o.Attempt, o.Effect)
+	to := ""
+	if o.Destination != "" {
+		to = " at " + o.Destination
+	}
+	line(b, "  %s %s%s: %s, attempt %d, effect %s", o.ID, o.Name, to, o.State, o.Attempt, o.Effect)
 	disputed := ""
 	if o.Disputed {
 		disputed = "a late report contradicts what was decided since"

@@ -37,6 +37,10 @@ func (s *serveCommand) Run(ctx context.Context, a *app) error {
 	signal.Notify(reload, syscall.SIGHUP)
 	defer signal.Stop(reload)
 	if err := g.Start(ctx); err != nil {
+		if ctx.Err() != nil {
+			log.Info("stopped while starting")
+			return nil
+		}
 		return err
 	}
 	for {

@@ -20,7 +20,7 @@ type eventsShow struct {
 
 // Run is called by the parser.
 func (c *eventsShow) Run(ctx context.Context, a *app) error {
-	page, err := c.find(ctx, a)
+	page, err := findEvent(ctx, a, c.ID)
 	if err != nil {
 		return err
 	}
@@ -34,10 +34,10 @@ func (c *eventsShow) Run(ctx context.Context, a *app) error {
 	return err
 }
 
-// find looks an event up by whatever its operator has at hand. Senders' ids may
+// findEvent looks an event up by whatever its operator has at hand. Senders' ids may
 // look like ours (Stripe's begin with evt_ too), so a stranger is searched for.
-func (c *eventsShow) find(ctx context.Context, a *app) (*api.EventPage, error) {
-	id := strings.TrimSpace(c.ID)
+func findEvent(ctx context.Context, a *app, id string) (*api.EventPage, error) {
+	id = strings.TrimSpace(id)
 	if id == "" {
 		return nil, misuse("an id is needed: evt_…, op_…, ow_…, or the sender's own")
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/onceward/onceward"
@@ -13,11 +14,17 @@ func (s *server) advise(e onceward.Event, pauses []onceward.Pause, now time.Time
 	if len(e.Operations) == 0 {
 		return adviseVerdict(e)
 	}
-	worst := e.Operations[0]
-	for _, o := range e.Operations[1:] {
+	worst, needy := e.Operations[0], 0
+	for _, o := range e.Operations {
 		if o.State.Rank() > worst.State.Rank() {
 			worst = o
 		}
+		if needsPerson(o.State) {
+			needy++
+		}
+	}
+	if needy > 1 {
+		return s.adviseEach(e, needy, now)
 	}
 	destination := s.Routes[worst.Name]
 	for _, p := range pauses {
@@ -31,12 +38,31 @@ func (s *server) advise(e onceward.Event, pauses []onceward.Pause, now time.Time
 	return adviseOperation(worst, e.Key.Downstream(worst.Name, worst.Generation, ""), destination, now)
 }
 
+func needsPerson(s onceward.State) bool {
+	return s == onceward.UnknownOutcome || s == onceward.DeadLettered || s == onceward.Quarantined
+}
+
+// adviseEach speaks about every operation that a person must decide about.
+func (s *server) adviseEach(e onceward.Event, needy int, now time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d operations need a person.", needy)
+	for _, o := range e.Operations {
+		if needsPerson(o.State) {
+			fmt.Fprintf(&b, " %s: %s", o.Name, adviseOperation(o, e.Key.Downstream(o.Name, o.Generation, ""), s.Routes[o.Name], now))
+		}
+	}
+	return b.String()
+}
+
 func adviseVerdict(e onceward.Event) string {
 	switch e.Verdict {
 	case onceward.Ignored:
-		return "Nothing to do: no operation is configured for this type of event."
+		return "Nothing to do: no operation was configured for this type of event when it came; one that is added later takes later events."
 	case onceward.QuarantinedBy:
-		return fmt.Sprintf("Nothing runs: it is authentic but was held (%s); correct the source's configuration or tell the sender.", e.Reason)
+		if other, ok := strings.CutPrefix(e.Reason, "same_body_other_id: this signed body is known as "); ok {
+			return fmt.Sprintf("Nothing to do: the very same signed body is known as %s; look there. If both were meant, do this one by hand.", other)
+		}
+		return fmt.Sprintf("Nothing of it runs by itself, now or later (%s): do it by hand (onceward events show %s --payload prints the body), and correct the source's configuration or tell the sender for those to come.", e.Reason, e.ID)
 	}
 	return "Nothing to do: it has no operations."
 }

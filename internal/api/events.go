@@ -91,7 +91,7 @@ func (s *server) listEvents(ctx context.Context, in *eventQuery) (*answer[List[E
 	}
 	items := make([]Event, len(found))
 	for i, e := range found {
-		items[i] = eventShape(e)
+		items[i] = s.eventShape(e)
 	}
 	return page(items, next), nil
 }
@@ -133,7 +133,7 @@ func (s *server) getEvent(ctx context.Context, in *EventRequest) (*answer[EventP
 	if err != nil {
 		return nil, s.fail("show an event", err)
 	}
-	out := EventPage{Event: eventShape(h.Event), Timeline: timeline(h), Advice: s.advise(h.Event, pauses, time.Now())}
+	out := EventPage{Event: s.eventShape(h.Event), Timeline: timeline(h), Advice: s.advise(h.Event, pauses, time.Now())}
 	for i, o := range h.Event.Operations {
 		out.Operations[i].Key = h.Event.Key.Downstream(o.Name, o.Generation, "")
 	}
@@ -192,5 +192,5 @@ func (s *server) replayEvent(ctx context.Context, in *replayRequest) (*answer[Li
 		return nil, s.fail("replay an event", err)
 	}
 	s.Wake()
-	return page(operationShapes(operations), ""), nil
+	return page(s.operationShapes(operations), ""), nil
 }

@@ -71,7 +71,7 @@ func (s *server) listOperations(ctx context.Context, in *operationQuery) (*answe
 	if err != nil {
 		return nil, s.fail("list operations", err)
 	}
-	return page(operationShapes(found), next), nil
+	return page(s.operationShapes(found), next), nil
 }
 
 // OperationRequest names an operation.
@@ -96,7 +96,7 @@ func (s *server) decide(doing, id string, do func(onceward.OperationID) (oncewar
 	if err != nil {
 		return nil, s.fail(doing, err)
 	}
-	return &answer[Operation]{operationShape(o)}, nil
+	return &answer[Operation]{s.operationShape(o)}, nil
 }
 
 // decision names who decides; the actor is never what a request claims.

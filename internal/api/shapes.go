@@ -31,22 +31,23 @@ type Event struct {
 
 // Operation is an operation as the API shows it.
 type Operation struct {
-	ID         string     `json:"id"`
-	Event      string     `json:"event" doc:"The event that causes it."`
-	Name       string     `json:"name"`
-	State      string     `json:"state"`
-	Effect     string     `json:"effect" doc:"What the other side makes of a repeated call."`
-	Attempt    int        `json:"attempt" doc:"Attempts begun."`
-	Result     string     `json:"result" doc:"The reference that the other side gave."`
-	Reason     string     `json:"reason" doc:"Why it stands where it stands."`
-	NextAt     *time.Time `json:"next_at" doc:"When it is tried next."`
-	LeaseUntil *time.Time `json:"lease_until" doc:"Until when its owner may be silent."`
-	Fence      int64      `json:"fence"`
-	Generation int        `json:"generation"`
-	WasUnknown bool       `json:"was_unknown" doc:"Its outcome was unknown at some time; repeating needs consent."`
-	Disputed   bool       `json:"disputed" doc:"A late report contradicts what was decided since."`
-	Key        string     `json:"key,omitempty" doc:"The Idempotency-Key that the other side is sent; shown with the whole event."`
-	ChangedAt  *time.Time `json:"changed_at"`
+	ID          string     `json:"id"`
+	Event       string     `json:"event" doc:"The event that causes it."`
+	Name        string     `json:"name"`
+	Destination string     `json:"destination" doc:"Where its effect happens, as configured now."`
+	State       string     `json:"state"`
+	Effect      string     `json:"effect" doc:"What the other side makes of a repeated call."`
+	Attempt     int        `json:"attempt" doc:"Attempts begun."`
+	Result      string     `json:"result" doc:"The reference that the other side gave."`
+	Reason      string     `json:"reason" doc:"Why it stands where it stands."`
+	NextAt      *time.Time `json:"next_at" doc:"When it is tried next."`
+	LeaseUntil  *time.Time `json:"lease_until" doc:"Until when its owner may be silent."`
+	Fence       int64      `json:"fence"`
+	Generation  int        `json:"generation"`
+	WasUnknown  bool       `json:"was_unknown" doc:"Its outcome was unknown at some time; repeating needs consent."`
+	Disputed    bool       `json:"disputed" doc:"A late report contradicts what was decided since."`
+	Key         string     `json:"key,omitempty" doc:"The Idempotency-Key that the other side is sent; shown with the whole event."`
+	ChangedAt   *time.Time `json:"changed_at"`
 }
 
 func moment(t time.Time) *time.Time {
@@ -57,27 +58,27 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
-func eventShape(e onceward.Event) Event {
+func (s *server) eventShape(e onceward.Event) Event {
 	out := Event{
 		ID: e.ID.String(), Source: e.Source, Tenant: e.Tenant, Environment: e.Env, Mode: e.Mode, Account: e.Account,
 		EventID: e.EventID, Type: e.Type, Version: e.Version, Status: e.Status(), Reason: e.Reason,
 		ReceivedAt: e.Received(), OccurredAt: moment(e.OccurredAt), LastSeenAt: moment(e.LastSeen),
-		Deliveries: e.Deliveries, Conflicts: e.Conflicts, Item: e.Item, Of: e.Of, Operations: operationShapes(e.Operations),
+		Deliveries: e.Deliveries, Conflicts: e.Conflicts, Item: e.Item, Of: e.Of, Operations: s.operationShapes(e.Operations),
 	}
 	return out
 }
 
-func operationShapes(all []onceward.Operation) []Operation {
+func (s *server) operationShapes(all []onceward.Operation) []Operation {
 	out := make([]Operation, len(all))
 	for i, o := range all {
-		out[i] = operationShape(o)
+		out[i] = s.operationShape(o)
 	}
 	return out
 }
 
-func operationShape(o onceward.Operation) Operation {
+func (s *server) operationShape(o onceward.Operation) Operation {
 	out := Operation{
-		ID: o.ID.String(), Event: o.ID.Event.String(), Name: o.Name, State: o.State.String(), Effect: o.Effect.String(),
+		ID: o.ID.String(), Event: o.ID.Event.String(), Name: o.Name, Destination: s.Routes[o.Name], State: o.State.String(), Effect: o.Effect.String(),
 		Attempt: o.Attempt, Result: o.Result, Reason: o.Reason, Fence: o.Fence, Generation: o.Generation,
 		WasUnknown: o.Unknown, Disputed: o.Disputed, ChangedAt: moment(o.Changed),
 	}

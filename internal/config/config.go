@@ -41,7 +41,7 @@ type Intake struct {
 	Listen         string         `yaml:"listen" default:":8080" doc:"Address to listen on, HOST:PORT."`
 	PublicURL      string         `yaml:"public_url" doc:"The URL under which senders reach this listener, for schemes that sign it."`
 	TrustedProxies []netip.Prefix `yaml:"trusted_proxies" doc:"Addresses or ranges whose X-Forwarded-For is believed."`
-	MaxBody        Size           `yaml:"max_body" default:"5MiB" doc:"Largest body that is accepted; a sender's own cap applies as well."`
+	MaxBody        Size           `yaml:"max_body" default:"5MiB" doc:"Largest body that is accepted. Left at its default, a sender with a cap of its own (GitHub 25 MiB) may use all of it; otherwise the smaller of the two counts."`
 }
 
 // Admin is the listener of the API, the health checks and the metrics.
@@ -119,7 +119,7 @@ type Destination struct {
 	Rate         Rate          `yaml:"rate" doc:"How many calls may begin in a time, for example 100/s or 10/m."`
 	Result       string        `yaml:"result" doc:"Where an answer has the result reference: header:NAME or body:PATH."`
 	_            later         `yaml:"lookup" later:"asking the destination by our key"`
-	AllowPrivate bool          `yaml:"allow_private" doc:"Allow private and loopback addresses, which are refused otherwise."`
+	AllowPrivate bool          `yaml:"allow_private" doc:"Allow private and loopback addresses, which are refused otherwise; needed for a service on the same machine."`
 }
 
 // Retry says when a call is repeated. The wait before attempt n+1 is random

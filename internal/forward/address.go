@@ -3,6 +3,7 @@ package forward
 import (
 	"errors"
 	"net/netip"
+	"net/url"
 	"syscall"
 )
 
@@ -65,4 +66,19 @@ func ordinary6(b [16]byte) bool {
 		return false
 	}
 	return true
+}
+
+// IsPrivate reports whether a URL names a private address outright, so that
+// every call to it would be refused. A name may turn out to be private when it
+// is dialled; that is not asked here.
+func IsPrivate(destination string) bool {
+	u, err := url.Parse(destination)
+	if err != nil {
+		return false
+	}
+	if u.Hostname() == "localhost" {
+		return true
+	}
+	a, err := netip.ParseAddr(u.Hostname())
+	return err == nil && !public(a)
 }

@@ -39,6 +39,9 @@ func newPlan(c *config.Config) (*plan, error) {
 		if p.destinations[d.Name], err = newDestination(d); err != nil {
 			problems = append(problems, c.Wrong("destinations."+d.Name, err.Error()))
 		}
+		if !d.AllowPrivate && forward.IsPrivate(d.URL) {
+			p.warnings = append(p.warnings, c.Wrong("destinations."+d.Name+".url", "is a private address, and those are refused; every call will fail until allow_private is true"))
+		}
 	}
 	effects := map[string][]intake.Operation{} // by source
 	for i := range c.Operations {
