@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -110,11 +111,12 @@ func TestAdviceForEventsWithoutOperations(t *testing.T) {
 	id := s.add(start, "guid")
 	h := api.New(api.Options{Store: s})
 	for verdict, want := range map[onceward.Verdict]string{
-		onceward.Ignored:       "Nothing to do: no operation is configured for this type of event.",
-		onceward.QuarantinedBy: "Nothing runs: it is authentic but was held (no id); correct the source's configuration or tell the sender.",
+		onceward.Ignored:       "Nothing to do: no operation was configured for this type of event when it came; one that is added later takes later events.",
+		onceward.QuarantinedBy: "Nothing of it runs by itself, now or later (no id): do it by hand (onceward events show {id} --payload prints the body), and correct the source's configuration or tell the sender for those to come.",
 	} {
 		s.histories[id].Event.Verdict, s.histories[id].Event.Reason = verdict, "no id"
 		got := decode[api.EventPage](t, call(h, "GET", "/v1/events/"+id.String(), ""))
+		want = strings.ReplaceAll(want, "{id}", got.ID)
 		if got.Advice != want || got.Status != verdict.String() {
 			t.Errorf("%s: %s", got.Status, got.Advice)
 		}
