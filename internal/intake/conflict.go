@@ -14,7 +14,7 @@ import (
 // its bytes differ: key order, white space, escapes, and what the contract
 // calls volatile. Once the first payload is no longer kept there is nothing to
 // compare with, and other bytes are other content.
-func (h *Handler) sameContent(ctx context.Context, source *Source, id onceward.EventID, r *onceward.Arrival) (bool, error) {
+func (h *Handler) sameContent(ctx context.Context, source *Source, id onceward.EventID, admission *onceward.Admission, r *onceward.Arrival) (bool, error) {
 	first, err := h.o.Store.Payload(ctx, id)
 	if errors.Is(err, onceward.ErrNotFound) {
 		return false, nil
@@ -22,21 +22,21 @@ func (h *Handler) sameContent(ctx context.Context, source *Source, id onceward.E
 	if err != nil {
 		return false, err
 	}
-	a, err1 := provider.DecodeBody(storedCoding(first, r), first.Body, source.MaxBody)
-	b, err2 := provider.DecodeBody("", r.Raw, source.MaxBody)
+	a, err1 := provider.DecodeBody(coding(first.Header, r), first.Body, source.MaxBody)
+	b, err2 := provider.DecodeBody(coding(admission.Header, r), r.Raw, source.MaxBody)
 	if err1 != nil || err2 != nil {
 		return false, nil
 	}
 	return provider.Equivalent(a, b, source.Provider.Contract().Volatile), nil
 }
 
-// storedCoding is the content coding of a stored body; items of a batch are
-// stored decoded.
-func storedCoding(p onceward.Payload, r *onceward.Arrival) string {
+// coding is the content coding of a body with those kept headers; items of a
+// batch are decoded already.
+func coding(header []byte, r *onceward.Arrival) string {
 	if r.Of > 0 {
 		return ""
 	}
-	for line := range bytes.Lines(p.Header) {
+	for line := range bytes.Lines(header) {
 		if value, ok := strings.CutPrefix(string(bytes.TrimRight(line, "\n")), "Content-Encoding: "); ok {
 			return value
 		}

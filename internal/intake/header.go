@@ -13,8 +13,9 @@ import (
 func keptHeader(h http.Header, credentials []string) []byte {
 	names := make([]string, 0, 24)
 	size := 0
+	hops := h["Connection"]
 	for name, values := range h {
-		if dropped(name) || slices.ContainsFunc(credentials, func(c string) bool { return strings.EqualFold(c, name) }) {
+		if dropped(name) || hops != nil && listed(hops, name) || slices.ContainsFunc(credentials, func(c string) bool { return strings.EqualFold(c, name) }) {
 			continue
 		}
 		names = append(names, name)
@@ -33,6 +34,19 @@ func keptHeader(h http.Header, credentials []string) []byte {
 		}
 	}
 	return b
+}
+
+// listed reports whether Connection names the header: then it describes the
+// connection, too.
+func listed(hops []string, name string) bool {
+	for _, line := range hops {
+		for hop := range strings.SplitSeq(line, ",") {
+			if strings.EqualFold(strings.TrimSpace(hop), name) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func dropped(name string) bool {

@@ -294,7 +294,7 @@ func (h *Handler) settleDiffering(ctx context.Context, source *Source, a *oncewa
 			continue
 		}
 		r := &a.Arrivals[i]
-		same, err := h.sameContent(ctx, source, known.Event, r)
+		same, err := h.sameContent(ctx, source, known.Event, a, r)
 		if err != nil {
 			return err
 		}
