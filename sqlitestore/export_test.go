@@ -23,9 +23,8 @@ func Statements() map[string]string {
 }
 
 const (
-	KeepRecent = keepRecent
-	WALPages   = walPages
-	WALLimit   = walLimit
+	WALPages = walPages
+	WALLimit = walLimit
 )
 
 // OnWriter runs f on the writer's connection, inside a transaction.
@@ -86,4 +85,13 @@ func (f faultyFile) Sync(flags vfs.SyncFlag) error {
 		return errors.New("input/output error")
 	}
 	return f.File.Sync(flags)
+}
+
+// Crowd makes the writer believe that memory is full of keys, so that each
+// commit with new ones moves some to the ledger.
+func (s *Store) Crowd(ctx context.Context) error {
+	return s.write(ctx, func(w *writer) error {
+		w.hand.held += keepRecent
+		return nil
+	})
 }

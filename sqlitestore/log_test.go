@@ -2,7 +2,6 @@ package sqlitestore_test
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -74,21 +73,25 @@ func TestTheLogStaysBoundedAndShrinksAfterALongReader(t *testing.T) {
 			}
 		}
 	}
-	const start = sqlitestore.WALPages * 4200 // a frame is a page and its header
-	write(12)
+	const start, limit = sqlitestore.WALPages * 4200, 20 << 20 // a frame is a page and its header
+	if n := s.number("PRAGMA journal_size_limit"); n != sqlitestore.WALLimit {
+		t.Errorf("the log is cut back to %d bytes", n)
+	}
+	s.number(fmt.Sprintf("PRAGMA journal_size_limit = %d", limit)) // to reach it sooner
+	write(6)
 	if _, wal := s.Sizes(); wal > start+6<<20 {
 		t.Errorf("without a reader the log has %d bytes", wal)
 	}
 	release := s.HoldSnapshot(ctx)
-	write(18)
-	if _, wal := s.Sizes(); wal <= sqlitestore.WALLimit {
+	write(8)
+	if _, wal := s.Sizes(); wal <= limit {
 		t.Fatalf("the log has only %d bytes; this test needs more than its limit", wal)
 	}
 	if err := release(); err != nil {
 		t.Fatal(err)
 	}
 	write(2)
-	if _, wal := s.Sizes(); wal > sqlitestore.WALLimit {
+	if _, wal := s.Sizes(); wal > limit {
 		t.Errorf("after the reader the log still has %d bytes", wal)
 	}
 }
@@ -175,66 +178,84 @@ func TestKeysThatWereOnlyInMemoryAreKnownAfterACrash(t *testing.T) {
 
 func TestKeysMoveToTheLedgerAndAreNeverForgottenOnTheWay(t *testing.T) {
 	s := fresh(t)
-	const step, sample = 6000, 997
-	ids := map[int]onceward.EventID{}
-	total := 0
+	const step = 150
+	var ids []onceward.EventID
 	grow := func(s *file) {
 		t.Helper()
 		all := make([]onceward.Arrival, step)
 		for i := range all {
-			all[i] = s.arrival(fmt.Sprint("k", total+i), "x")
+			all[i] = s.arrival(fmt.Sprint("k", len(ids)+i), "x")
 		}
 		admitted, err := s.admit(all...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, m := range admitted {
+		for _, m := range admitted {
 			if m.Verdict != onceward.Ignored {
-				t.Fatalf("k%d is new, and is %s", total+i, m.Verdict)
+				t.Fatalf("k%d is new, and is %s", len(ids), m.Verdict)
 			}
-			ids[total+i] = m.Event
+			ids = append(ids, m.Event)
 		}
-		total += step
 	}
 	check := func(s *file, when string) {
 		t.Helper()
-		var all []onceward.Arrival
-		var want []onceward.EventID
-		for i := 0; i < total; i += sample {
-			all, want = append(all, s.arrival(fmt.Sprint("k", i), "x")), append(want, ids[i])
+		all := make([]onceward.Arrival, len(ids))
+		for i := range all {
+			all[i] = s.arrival(fmt.Sprint("k", i), "x")
 		}
 		admitted, err := s.admit(all...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, m := range admitted {
-			if m.Verdict != onceward.Duplicate || m.Event != want[i] {
-				t.Errorf("%s: k%d is %s as %s, want the duplicate of %s", when, i*sample, m.Verdict, m.Event, want[i])
+			if m.Verdict != onceward.Duplicate || m.Event != ids[i] {
+				t.Fatalf("%s: k%d is %s as %s, want the duplicate of %s", when, i, m.Verdict, m.Event, ids[i])
 			}
 		}
 	}
-	for total < sqlitestore.KeepRecent {
+	for range 3 {
 		grow(s)
 	}
-	check(s, "at the first move")
-	grow(s)
-	moved := s.number("SELECT count(*) FROM ledger")
-	if moved == 0 || moved+s.number("SELECT count(*) FROM recent") != int64(total) {
-		t.Fatalf("%d of %d keys were moved, %d wait", moved, total, s.number("SELECT count(*) FROM recent"))
+	if n := s.number("SELECT count(*) FROM ledger"); n != 0 {
+		t.Fatalf("%d keys moved although there is room in memory", n)
 	}
-	check(s, "in the middle")
-	crashed := s.crashed()
-	check(crashed, "after a crash in the middle")
-	before := total
-	grow(crashed) // moves keys that are in both tables
-	check(crashed, "moving on after the crash")
-	total = before
-	if err := s.Close(); err != nil && !errors.Is(err, onceward.ErrUnavailable) {
+	if err := s.Crowd(ctx); err != nil {
+		t.Fatal(err)
+	}
+	const upto = "SELECT value FROM setting WHERE name = 'ledger_upto'"
+	for n := 0; s.number(upto) <= int64(ids[len(ids)/2]); n++ { // two rounds of the hand, at least
+		if n == 60 {
+			t.Fatal("the hand never went round")
+		}
+		grow(s)
+		moved, waiting := s.number("SELECT count(*) FROM ledger"), s.number("SELECT count(*) FROM recent")
+		if moved == 0 || moved+waiting != int64(len(ids)) {
+			t.Fatalf("of %d keys %d were moved and %d wait", len(ids), moved, waiting)
+		}
+		check(s, "on the way")
+		if n%4 > 0 {
+			continue
+		}
+		crashed, before := s.crashed(), len(ids)
+		if got, want := crashed.number("SELECT count(*) FROM recent"), crashed.number("SELECT count(*) FROM event WHERE id > coalesce(("+upto+"), 0)"); got != want {
+			t.Errorf("after a crash %d keys were loaded, want %d", got, want)
+		}
+		check(crashed, "after a crash on the way")
+		if err := crashed.Crowd(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			grow(crashed) // moves keys that are in both tables
+		}
+		check(crashed, "moving on after the crash")
+		ids = ids[:before]
+	}
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	s = open(t, s.path, sqlitestore.Options{})
-	if n := s.number("SELECT count(*) FROM ledger"); n != int64(total) {
-		t.Errorf("a clean stop moved %d keys of %d", n, total)
+	if n := s.number("SELECT count(*) FROM ledger"); n != int64(len(ids)) {
+		t.Errorf("a clean stop moved %d keys of %d", n, len(ids))
 	}
 	check(s, "after a clean stop")
 }
