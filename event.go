@@ -160,7 +160,7 @@ type Admission struct {
 type Admitted struct {
 	Event   EventID
 	Verdict Verdict
-	Reason  string
+	Reason  string // why the event is quarantined, also when this is a copy of it
 	// Differs means that the event is known with another content hash, and
 	// that nothing was recorded: the caller must compare the two bodies and
 	// record a copy or a conflict.

@@ -111,7 +111,10 @@ func (w *writer) admitNew(a *onceward.Admission, r *onceward.Arrival, e newEvent
 		text(a.Secret).text(a.Remote).int(a.At.UnixMicro()).int(int64(a.Keys / time.Microsecond)).run(); err != nil {
 		return onceward.Admitted{}, err
 	}
-	result := onceward.Admitted{Event: id, Verdict: verdict, Reason: reason, FirstSeen: a.At}
+	result := onceward.Admitted{Event: id, Verdict: verdict, FirstSeen: a.At}
+	if verdict == onceward.QuarantinedBy {
+		result.Reason = reason
+	}
 	if verdict == onceward.Accepted {
 		result.Operations = make([]onceward.Operation, len(r.Operations))
 		for i := range r.Operations {
@@ -201,7 +204,9 @@ func (w *writer) admitKnown(a *onceward.Admission, r *onceward.Arrival, id oncew
 	known := onceward.Admitted{Event: id, FirstSeen: id.Time()}
 	if _, err := w.c.q(selectKnown).int(int64(id)).row(func(s *stmt) {
 		copy(content[:], s.ColumnRawBlob(0))
-		known.Verdict, known.Reason = onceward.Verdict(s.ColumnInt64(1)), s.ColumnText(2)
+		if known.Verdict = onceward.Verdict(s.ColumnInt64(1)); known.Verdict == onceward.QuarantinedBy {
+			known.Reason = s.ColumnText(2)
+		}
 	}); err != nil {
 		return onceward.Admitted{}, err
 	}

@@ -6,7 +6,6 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"net/url"
 
 	"github.com/ncruces/go-sqlite3/driver" // database/sql, for goose alone
 	"github.com/pressly/goose/v3"
@@ -18,7 +17,7 @@ var migrations embed.FS
 // Migrate brings the file's schema up to date. It changes nothing when that is
 // so already, and each step is one transaction.
 func Migrate(ctx context.Context, path string) error {
-	db, err := driver.Open("file:"+(&url.URL{Path: path}).EscapedPath()+"?_pragma=auto_vacuum(incremental)&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=busy_timeout(10000)", nil)
+	db, err := driver.Open(fileURI(path)+"&_pragma=auto_vacuum(incremental)&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=busy_timeout(10000)", nil)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
@@ -41,7 +40,7 @@ func Migrate(ctx context.Context, path string) error {
 
 // Versions returns the schema's version in the file and the newest one known.
 func Versions(ctx context.Context, path string) (have, want int64, err error) {
-	db, err := driver.Open("file:"+(&url.URL{Path: path}).EscapedPath(), nil)
+	db, err := driver.Open(fileURI(path), nil)
 	if err != nil {
 		return 0, 0, fmt.Errorf("schema version: %w", err)
 	}

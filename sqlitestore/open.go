@@ -89,8 +89,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 }
 
 func open(ctx context.Context, path string, o Options, lock *flock.Flock) (*Store, error) {
-	// Bodies and the pepper are in it: nobody else is to read them. SQLite gives
-	// the log and the shared memory the same permissions.
+	// Bodies and the pepper are in it: nobody else is to read them.
 	if f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600); err != nil {
 		return nil, err
 	} else if err := f.Close(); err != nil {
@@ -118,6 +117,10 @@ func open(ctx context.Context, path string, o Options, lock *flock.Flock) (*Stor
 		}
 		s.readers <- r
 	}
+	// The driver makes this one for everybody, though it holds page numbers only.
+	if err := os.Chmod(path+"-shm", 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(err, s.closeConns())
+	}
 	s.group = batch.New(maxBatch, s.writer.commit)
 	return s, nil
 }
@@ -128,7 +131,14 @@ func (s *Store) Close() error {
 	s.close.Do(func() {
 		s.flights.landed.Wait()
 		s.group.Stop()
-		err = errors.Join(translate(s.writer.closeLedger()), s.closeConns(), s.lock.Unlock())
+		if s.broken.Load() {
+			// Nobody can vouch for what is in the log: it is left as it is, and
+			// not written into the database. The next start reads the file.
+			_, err = s.writer.c.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true)
+		} else {
+			err = translate(s.writer.closeLedger())
+		}
+		err = errors.Join(err, s.closeConns(), s.lock.Unlock())
 	})
 	return err
 }

@@ -31,7 +31,13 @@ func dataSource(path string) string {
 	if vfs.Find(vfsName) == nil {
 		vfs.Register(vfsName, gatheringVFS{vfs.Find("os").(vfs.VFSFilename)})
 	}
-	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?vfs=" + vfsName
+	return fileURI(path) + "&vfs=" + vfsName
+}
+
+// fileURI is the URI of the file at path. The log holds bodies and the pepper,
+// too, and is to have the database's own permissions.
+func fileURI(path string) string {
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?modeof=" + url.QueryEscape(path)
 }
 
 // OpenFilename opens a file, the write-ahead log with gathering.

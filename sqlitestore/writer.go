@@ -130,7 +130,7 @@ func (w *writer) transaction(items []*batch.Item[func(*writer) error], results [
 // writer's, between two commits: a checkpoint of another connection would not
 // let the log begin anew.
 func (w *writer) checkpoint() {
-	if w.logged < walPages {
+	if w.logged < walPages || w.store.broken.Load() {
 		return
 	}
 	// Readers may keep it from ending; the next commit tries again.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -86,8 +87,8 @@ func readFault(err error) *fault {
 }
 
 func knownCoding(coding string) bool {
-	switch coding {
-	case "", "gzip", "identity", "x-gzip", "GZIP", "Gzip":
+	switch strings.ToLower(coding) {
+	case "", "gzip", "identity", "x-gzip":
 		return true
 	}
 	return false

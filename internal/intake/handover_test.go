@@ -62,8 +62,10 @@ func TestAWorkerIsGivenTheWholeEvent(t *testing.T) {
 func TestSeveralOperationsAndWhatTheyWant(t *testing.T) {
 	r := newRig(t, shop(), func(r *rig) {
 		r.source.Operations = []intake.Operation{
-			{Name: "exact", Types: []string{"order.paid"}, Effect: onceward.Keyed}, {Name: "all", Effect: onceward.Keyed},
-			{Name: "other", Types: []string{"order.pai", "order.paid.*", "user.*"}, Effect: onceward.Keyed}, {Name: "prefix", Types: []string{"x", "ord*"}, Effect: onceward.Unsafe},
+			{Name: "exact", Types: []string{"order.paid"}, Effect: onceward.Keyed},
+			{Name: "all", Effect: onceward.Keyed},
+			{Name: "other", Types: []string{"order.pai", "order.paid.*", "user.*"}, Effect: onceward.Keyed},
+			{Name: "prefix", Types: []string{"x", "ord*"}, Effect: onceward.Unsafe},
 		}
 		r.places.free = 2
 	})
@@ -216,8 +218,12 @@ func TestIntakeOnTheRealStore(t *testing.T) {
 	first := post(paid)
 	first.want(t, 200, "accepted")
 	for _, c := range [][2]string{
-		{paid, "duplicate"}, {paid + "\n", "duplicate"}, {strings.Replace(paid, "5", "6", 1), "conflict"}, {"hello", "quarantined"},
-		{"hello", "duplicate"}, {`{"id":"e2","type":"user.made"}`, "ignored"},
+		{paid, "duplicate"},
+		{paid + "\n", "duplicate"},
+		{strings.Replace(paid, "5", "6", 1), "conflict"},
+		{"hello", "quarantined"},
+		{"hello", "duplicate"},
+		{`{"id":"e2","type":"user.made"}`, "ignored"},
 	} {
 		post(c[0]).want(t, 200, c[1])
 	}

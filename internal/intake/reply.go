@@ -79,7 +79,7 @@ func (h *Handler) reply(w http.ResponseWriter, source *Source, a *onceward.Admis
 		m := &admitted[i]
 		h.count(source, m)
 		h.note(source, &a.Arrivals[i], m)
-		strictly = strictly || source.Strict && m.Verdict == onceward.QuarantinedBy || source.Reject && m.Verdict == onceward.Conflicting
+		strictly = strictly || source.Strict && m.Reason != "" || source.Reject && m.Verdict == onceward.Conflicting
 	}
 	success := source.Provider.Contract().Success
 	if success.Status != 0 {
@@ -180,7 +180,7 @@ func appendOne(b []byte, m *onceward.Admitted) []byte {
 	b = append(b, `","status":"`...)
 	b = append(b, m.Verdict.String()...)
 	b = append(b, '"')
-	if m.Reason != "" && m.Verdict == onceward.QuarantinedBy {
+	if m.Reason != "" {
 		b = append(b, `,"reason":`...)
 		b = appendString(b, m.Reason)
 	}
