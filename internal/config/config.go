@@ -179,10 +179,10 @@ func Parse(name string, content []byte, env func(string) (string, bool), readFil
 	if d.broken {
 		return nil, d.sorted()
 	}
-	v := &validator{report: d.report, config: c}
+	v := &validator{report: report{file: name, at: c.at}, config: c}
 	v.everything()
-	if len(v.problems) > 0 {
-		return nil, v.sorted()
+	if d.problems = append(d.problems, v.besides(d.problems)...); len(d.problems) > 0 {
+		return nil, d.sorted()
 	}
 	return c, nil
 }

@@ -22,11 +22,11 @@ const maxFile = 4 << 20
 type decoder struct {
 	report
 	refs
-	broken bool // the problems are about shape; rules would only repeat them
+	broken bool // there is no document to hold against the rules
 }
 
 func (d *decoder) document(content []byte, into *Config) {
-	defer func() { d.broken = len(d.problems) > 0 }()
+	d.broken = true
 	if len(content) > maxFile {
 		d.addAt(position{1, 1}, "", "the file has %d bytes, more than %d", len(content), maxFile)
 		return
@@ -47,6 +47,7 @@ func (d *decoder) document(content []byte, into *Config) {
 		}
 		body = doc.Body
 	}
+	d.broken = false
 	d.mapping(body, "", reflect.ValueOf(into).Elem())
 }
 

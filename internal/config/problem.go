@@ -75,6 +75,21 @@ func parent(field string) string {
 	return field[:max(strings.LastIndexAny(field, ".["), 0)]
 }
 
+// besides returns the problems that are not about what others are about
+// already: a field that could not be read breaks rules, too, which says nothing
+// new.
+func (r *report) besides(others Problems) (rest Problems) {
+	related := func(a, b string) bool {
+		return a == b || strings.HasPrefix(a, b+".") || strings.HasPrefix(a, b+"[")
+	}
+	for _, p := range r.problems {
+		if !slices.ContainsFunc(others, func(o Problem) bool { return related(p.Field, o.Field) || related(o.Field, p.Field) }) {
+			rest = append(rest, p)
+		}
+	}
+	return rest
+}
+
 func (r *report) sorted() Problems {
 	slices.SortStableFunc(r.problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
