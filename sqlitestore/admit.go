@@ -23,7 +23,7 @@ func (s *Store) admitAll(ctx context.Context, a *onceward.Admission) ([]onceward
 		return nil
 	})
 	if err != nil {
-		return nil, err // results may still be written to by a late commit
+		return nil, err
 	}
 	return results, nil
 }

@@ -177,9 +177,23 @@ func (s *Store) Sizes() (database, wal int64) {
 
 // write runs apply inside the next commit and returns when that is durable.
 // apply may run more than once; it must set its results anew each time, and
-// must change nothing when it returns an error of the vocabulary.
+// must change nothing when it returns an error of the vocabulary. It does not
+// run any more once write has returned: who gave up reads its results in peace.
 func (s *Store) write(ctx context.Context, apply func(*writer) error) error {
-	return translate(s.group.Do(ctx, apply))
+	var mu sync.Mutex
+	gone := false
+	err := s.group.Do(ctx, func(w *writer) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if gone {
+			return context.Canceled
+		}
+		return apply(w)
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	gone = true
+	return translate(err)
 }
 
 // read runs query on a reader's own snapshot.
