@@ -63,6 +63,9 @@ type Options struct {
 	// OnAttempt, OnRecovered are told of ended attempts and of takeovers.
 	OnAttempt   func(operation, outcome string, took time.Duration)
 	OnRecovered func()
+	// OnHandedBack is told of operations that were handed back: after a reload
+	// it is another dispatcher's turn.
+	OnHandedBack func(operation string)
 	// OnKeyRejected is told of a keyed call that was answered 422: the other
 	// side knows the key with another content.
 	OnKeyRejected func()
@@ -75,6 +78,8 @@ type Dispatcher struct {
 	operations map[string]*operation
 	share      *share
 	stopping   chan struct{}
+	cut        chan struct{}
+	cutOnce    sync.Once
 }
 
 // operation is an operation's claim loop: when to look for due work again.
@@ -104,10 +109,13 @@ func New(o Options) (*Dispatcher, error) {
 	if o.OnRecovered == nil {
 		o.OnRecovered = func() {}
 	}
+	if o.OnHandedBack == nil {
+		o.OnHandedBack = func(string) {}
+	}
 	if o.OnKeyRejected == nil {
 		o.OnKeyRejected = func() {}
 	}
-	d := &Dispatcher{o: o, lanes: map[string]*lane{}, operations: map[string]*operation{}, stopping: make(chan struct{})}
+	d := &Dispatcher{o: o, lanes: map[string]*lane{}, operations: map[string]*operation{}, stopping: make(chan struct{}), cut: make(chan struct{})}
 	d.share = newShare(o.Workers, len(o.Destinations))
 	for name, destination := range o.Destinations {
 		d.lanes[name] = newLane(name, destination)
@@ -159,8 +167,15 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	}
 	<-ctx.Done()
 	close(d.stopping)
-	grace := time.AfterFunc(d.o.Grace, cancelCalls)
+	grace := time.AfterFunc(d.o.Grace, d.Cut)
 	defer grace.Stop()
+	go func() {
+		select {
+		case <-d.cut:
+			cancelCalls()
+		case <-calls.Done():
+		}
+	}()
 	claims.Wait()
 	d.drain() // at once: a slow call must not keep what waits behind it from others
 	workers.Wait()
@@ -171,6 +186,10 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Cut ends the grace of a stop: calls that are still under way are cut, and
+// what can be proved about them is recorded.
+func (d *Dispatcher) Cut() { d.cutOnce.Do(func() { close(d.cut) }) }
 
 // firstRefresh learns which destinations are paused before anything is called.
 // A store that does not answer now must not leave the process without a

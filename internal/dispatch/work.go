@@ -207,6 +207,7 @@ func (d *Dispatcher) handBack(ctx context.Context, j job) {
 	}
 	j.op.fallBehind()
 	j.op.wakeAt(d.o.Now())
+	d.o.OnHandedBack(j.op.Name)
 }
 
 // drain hands back everything that waits in the lanes, together, so that it

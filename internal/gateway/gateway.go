@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -112,10 +114,12 @@ func (g *Gateway) begin(w *work) error {
 	w.dispatcher, err = dispatch.New(dispatch.Options{
 		Store: g.store, Owner: g.owner, Destinations: w.plan.destinations, Operations: w.plan.operations, Workers: c.Workers,
 		Log: g.log, OnAttempt: g.metrics.Attempt, OnRecovered: g.metrics.LeaseRecovered, OnKeyRejected: g.metrics.DownstreamKeyRejected,
+		OnHandedBack: func(operation string) { g.current.Load().dispatcher.Wake(operation) },
 	})
 	if err != nil {
 		return err
 	}
+	g.metrics.Declare(slices.Collect(maps.Keys(w.plan.sources)), slices.Collect(maps.Keys(w.plan.routes)))
 	var ctx context.Context
 	ctx, w.cancel = context.WithCancel(context.Background())
 	w.ended = make(chan struct{})
@@ -130,13 +134,18 @@ func (g *Gateway) begin(w *work) error {
 }
 
 // end stops a plan's operations: what has not begun is handed back, what runs
-// may end.
-func (w *work) end() {
+// may end, until ctx does.
+func (w *work) end(ctx context.Context) {
 	if w.cancel == nil {
 		return
 	}
 	w.cancel()
-	<-w.ended
+	select {
+	case <-w.ended:
+	case <-ctx.Done():
+		w.dispatcher.Cut()
+		<-w.ended
+	}
 }
 
 // handoff passes deliveries' operations to the current dispatcher.
@@ -200,7 +209,7 @@ func names(c *config.Config) []string {
 }
 
 // Stop takes no more deliveries, lets what is under way end and closes the
-// store. It returns when ctx ends at the latest.
+// store. When ctx ends, what is still under way is cut and accounted for.
 func (g *Gateway) Stop(ctx context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -210,7 +219,7 @@ func (g *Gateway) Stop(ctx context.Context) error {
 			errs = append(errs, s.stop(ctx))
 		}
 	}
-	g.work.end()
+	g.work.end(ctx)
 	if g.sweeper != nil {
 		g.sweeper()
 		<-g.swept

@@ -28,7 +28,7 @@ func (g *Gateway) Reload(c *config.Config) error {
 	g.work = next
 	g.intake.SetSources(p.sources)
 	g.setAdmin()
-	old.end()
+	old.end(context.Background())
 	// What the old one handed back is due for the new one.
 	return next.dispatcher.Refresh(context.Background())
 }

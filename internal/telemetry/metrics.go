@@ -36,7 +36,8 @@ func DeliveryStatuses() []string {
 	}
 }
 
-// New returns a registry with every metric at zero.
+// New returns a registry; what has labels of the configuration's names is at
+// zero once these are declared.
 func New() *Metrics {
 	m := &Metrics{
 		registry:   prometheus.NewRegistry(),
@@ -61,6 +62,24 @@ func counter(name, help string) prometheus.Counter {
 
 func histogram(name, help string, buckets []float64) prometheus.Histogram {
 	return prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
+}
+
+// Outcomes are the values of the label outcome.
+func Outcomes() []string { return []string{"completed", "not_applied", "refused", "ambiguous"} }
+
+// Declare makes every counter of these sources and operations begin at zero,
+// so that the first occurrence is a rise that an alert can see.
+func (m *Metrics) Declare(sources, operations []string) {
+	for _, s := range sources {
+		for _, status := range DeliveryStatuses() {
+			m.deliveries.add([2]string{s, status})
+		}
+	}
+	for _, o := range operations {
+		for _, outcome := range Outcomes() {
+			m.attempts.add([2]string{o, outcome})
+		}
+	}
 }
 
 // Delivery counts a delivery's end.
