@@ -113,7 +113,8 @@ func NewSource(c *config.Config, s *config.Source) (*provider.Source, error) {
 	for i, secret := range s.Secrets {
 		o.Secrets = append(o.Secrets, provider.Secret{Label: fmt.Sprintf("secret %d", i+1), Value: secret.Reveal()})
 	}
-	untimed := s.Signature != nil && s.Signature.Timestamp == "" // nothing there to tolerate
+	// A signature without a time has nothing to tolerate; a sender's own has its time.
+	untimed := s.Provider == "hmac" && s.Signature != nil && s.Signature.Timestamp == ""
 	if s.Tolerance != 0 && !untimed {
 		o.Tolerance = &s.Tolerance
 	}
@@ -125,7 +126,7 @@ func NewSource(c *config.Config, s *config.Source) (*provider.Source, error) {
 		if s.Provider != "hmac" { // the defaults of the rest are not the contract's
 			o.Signature = provider.Signature{Decoded: g.Decoded}
 		}
-		if !untimed {
+		if g.Timestamp != "" {
 			o.Signature.Tolerance = g.Tolerance
 		}
 	}
