@@ -63,7 +63,7 @@ func (s *Sweeper) Run(ctx context.Context) error {
 func (s *Sweeper) Sweep(ctx context.Context) error {
 	if err := s.steps(ctx, func() (bool, error) {
 		moved, err := s.Store.Recover(ctx, s.Limits(), stepRows)
-		if moved > 0 {
+		if moved > 0 && err == nil {
 			s.Log.Error("operations whose owner was lost need a person; onceward operations list --state unknown_outcome", "count", moved)
 		}
 		return moved > 0, err
