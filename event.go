@@ -173,8 +173,10 @@ type Admitted struct {
 type Leased struct {
 	Operation Operation
 	Lease     Lease
-	Event     Event // without Operations
-	Missing   bool  // the payload is no longer kept
-	Recovered bool  // taken over from an owner that fell silent
+	Event     Event  // without Operations
+	Missing   bool   // the payload is no longer kept
+	Large     bool   // the payload is to be read when the call begins
+	Fault     string // why event or payload could not be read; nothing may be sent
+	Recovered bool   // taken over from an owner that fell silent
 	Payload   Payload
 }

@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/onceward/onceward"
@@ -46,8 +47,18 @@ func (s *Store) Claim(ctx context.Context, r onceward.ClaimRequest) (leased []on
 	if err != nil || len(leased) == 0 {
 		return nil, next, err
 	}
-	if err := s.read(ctx, func(c *conn) error { return s.fill(c, leased) }); err != nil {
-		return nil, next, err // half of an operation must not go out
+	// They are leased now, whatever reading gives. What cannot be read is that
+	// operation's own fault, which its worker is told: half of an operation must
+	// not go out, and its neighbours must not wait for it.
+	if err := s.read(ctx, func(c *conn) error {
+		for i := range leased {
+			s.fill(c, &leased[i])
+		}
+		return nil
+	}); err != nil {
+		for i := range leased {
+			leased[i].Fault = err.Error()
+		}
 	}
 	return leased, next, nil
 }
@@ -92,32 +103,36 @@ func lost(o onceward.Operation) bool {
 const selectForWork = `SELECT e.key, e.mode, e.account, e.event_id, e.type, e.version, e.occurred_at, e.segment, e.slot, e.item, e.items, s.tenant, s.name, s.environment
  FROM event e JOIN source s ON s.id = e.source WHERE e.id = ?`
 
-// fill adds to leased operations what their workers need: event and payload.
-func (s *Store) fill(c *conn, leased []onceward.Leased) error {
-	for i := range leased {
-		l := &leased[i]
-		var at place
-		if _, err := c.q(selectForWork).int(int64(l.Operation.ID.Event)).row(func(s *stmt) {
-			e := &l.Event
-			e.ID = l.Operation.ID.Event
-			copy(e.Key[:], s.ColumnRawBlob(0))
-			e.Mode, e.Account, e.EventID, e.Type, e.Version = s.ColumnText(1), s.ColumnText(2), s.ColumnText(3), s.ColumnText(4), s.ColumnText(5)
-			e.OccurredAt = s.columnTime(6)
-			at = place{s.ColumnInt64(7), s.ColumnInt64(8)}
-			e.Item, e.Of = int(s.ColumnInt64(9)), int(s.ColumnInt64(10))
-			e.Tenant, e.Source, e.Env = s.ColumnText(11), s.ColumnText(12), s.ColumnText(13)
-		}); err != nil {
-			return err
-		}
-		var err error
-		l.Payload, err = s.payload(c, at)
-		if isStoreFault(err) {
-			return err
-		}
-		// One damaged segment must not keep its neighbours from being taken.
-		l.Missing = err != nil
+// maxCarried is the largest payload that waits in memory with its operation.
+const maxCarried = 64 << 10
+
+// fill adds to a leased operation what its worker needs: event and payload.
+func (s *Store) fill(c *conn, l *onceward.Leased) {
+	var at place
+	found, err := c.q(selectForWork).int(int64(l.Operation.ID.Event)).row(func(s *stmt) {
+		e := &l.Event
+		e.ID = l.Operation.ID.Event
+		copy(e.Key[:], s.ColumnRawBlob(0))
+		e.Mode, e.Account, e.EventID, e.Type, e.Version = s.ColumnText(1), s.ColumnText(2), s.ColumnText(3), s.ColumnText(4), s.ColumnText(5)
+		e.OccurredAt = s.columnTime(6)
+		at = place{s.ColumnInt64(7), s.ColumnInt64(8)}
+		e.Item, e.Of = int(s.ColumnInt64(9)), int(s.ColumnInt64(10))
+		e.Tenant, e.Source, e.Env = s.ColumnText(11), s.ColumnText(12), s.ColumnText(13)
+	})
+	if err == nil && !found {
+		err = errors.New("its event is not recorded")
 	}
-	return nil
+	if err == nil {
+		l.Payload, err = s.payload(c, at)
+	}
+	switch {
+	case errors.Is(err, errNoPayload):
+		l.Missing = true
+	case err != nil:
+		l.Fault = err.Error()
+	case len(l.Payload.Body) > maxCarried:
+		l.Payload, l.Large = onceward.Payload{}, true
+	}
 }
 
 // Recover settles what no worker may take over: operations whose owner fell

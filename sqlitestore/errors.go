@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"syscall"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -14,35 +16,51 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// translate turns the driver's and the batch's errors into the vocabulary's,
-// with what an operator can do. Errors of the vocabulary pass unchanged.
+// vocabulary lists the errors that a rule gives, not the database.
+func vocabulary() []error {
+	return []error{
+		onceward.ErrNotFound, onceward.ErrFenced, onceward.ErrNotDue, onceward.ErrNotAllowed, onceward.ErrConsent,
+		onceward.ErrBadCursor, onceward.ErrUnavailable,
+	}
+}
+
+func inVocabulary(err error) bool {
+	return slices.ContainsFunc(vocabulary(), func(known error) bool { return errors.Is(err, known) })
+}
+
+// translate turns everything else into ErrUnavailable, with what an operator
+// can do. The driver has several types for its errors, and its own errors may
+// be another library's: nothing but the vocabulary is taken for a rule's word.
 func translate(err error) error {
-	var driver *sqlite3.Error
+	why := ""
 	switch {
-	case err == nil:
-		return nil
+	case err == nil || inVocabulary(err):
+		return err
 	case errors.Is(err, batch.ErrStopped):
 		return fmt.Errorf("%w: it is shutting down", onceward.ErrUnavailable)
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.Is(err, sqlite3.INTERRUPT):
 		return fmt.Errorf("%w: no answer in time", onceward.ErrUnavailable)
-	case errors.Is(err, sqlite3.FULL):
-		return fmt.Errorf("%w: the disk is full; free space and it goes on by itself (%w)", onceward.ErrUnavailable, err)
-	case errors.Is(err, sqlite3.READONLY):
-		return fmt.Errorf("%w: the database is read-only; check the file's and the folder's permissions (%w)", onceward.ErrUnavailable, err)
+	case errors.Is(err, sqlite3.FULL), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		why = "the disk is full; free space and it goes on by itself"
+	case errors.Is(err, sqlite3.READONLY), errors.Is(err, syscall.EROFS):
+		why = "the database is read-only; check the file's and the folder's permissions"
 	case errors.Is(err, sqlite3.CORRUPT), errors.Is(err, sqlite3.NOTADB):
-		return fmt.Errorf("%w: the database file is damaged; restore a backup (%w)", onceward.ErrUnavailable, err)
-	case errors.As(err, &driver):
+		why = "the database file is damaged; restore a backup"
+	case errors.Is(err, sqlite3.IOERR):
+		why = "the disk does not take or give what is asked; is it full, or failing?"
+	default:
 		return fmt.Errorf("%w: %w", onceward.ErrUnavailable, err)
 	}
-	return err
+	return fmt.Errorf("%w: %s (%w)", onceward.ErrUnavailable, why, err)
 }
 
 // errBroken is the answer of a store whose log could not be synced once.
 var errBroken = fmt.Errorf("%w: its log could not be synced; look at the disk, then restart", onceward.ErrUnavailable)
 
-// isStoreFault reports whether err came from SQLite, so that the transaction
+// errNoTransaction means that SQLite has rolled back by itself after an error
+// that looked like one request's own.
+var errNoTransaction = errors.New("the transaction is gone")
+
+// isStoreFault reports whether err came from below, so that the transaction
 // cannot go on, rather than from a rule that refused one request.
-func isStoreFault(err error) bool {
-	var driver *sqlite3.Error
-	return errors.As(err, &driver)
-}
+func isStoreFault(err error) bool { return err != nil && !inVocabulary(err) }

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -73,7 +74,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 			return nil, fmt.Errorf("open store: %w", err)
 		}
 	}
-	lock := flock.New(path + ".lock")
+	lock := flock.New(lockPath(path), flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 	switch held, err := lock.TryLock(); {
 	case err != nil:
 		return nil, fmt.Errorf("open store %s: %w", path, err)
@@ -88,6 +89,17 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	return s, nil
 }
 
+// lockPath is what is locked while the store is open: the database file itself,
+// so that no other name of it and no missing lock file lets a second process
+// in. SQLite's own locks are of another kind and do not meet this one, except on
+// Windows, where a file beside it must do.
+func lockPath(path string) string {
+	if runtime.GOOS == "windows" {
+		return path + ".lock"
+	}
+	return path
+}
+
 func open(ctx context.Context, path string, o Options, lock *flock.Flock) (*Store, error) {
 	// Bodies and the pepper are in it: nobody else is to read them.
 	if f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600); err != nil {
@@ -96,7 +108,7 @@ func open(ctx context.Context, path string, o Options, lock *flock.Flock) (*Stor
 		return nil, err
 	}
 	if err := Migrate(ctx, path); err != nil {
-		return nil, err
+		return nil, translate(err)
 	}
 	s := &Store{path: path, now: o.Now, onCommit: o.OnCommit, onBroken: o.OnViolation, lock: lock, readers: make(chan *conn, readers), segments: newSegmentCache()}
 	if s.now == nil {

@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"net/url"
+	"sync/atomic"
 
 	"github.com/ncruces/go-sqlite3/vfs"
 )
@@ -60,6 +61,8 @@ type walFile struct {
 	at       int64 // where gathered begins
 	owing    bool  // a commit is under way: its sync may be owed
 	owed     bool  // a sync is owed
+
+	failed atomic.Bool // a sync failed, whoever asked for it
 }
 
 // WriteAt gathers p when it continues what was gathered.
@@ -104,11 +107,19 @@ func (f *walFile) Sync(flags vfs.SyncFlag) error {
 		f.owed = true
 		return nil
 	}
-	return f.File.Sync(flags)
+	return f.sync(flags)
 }
 
 // settle does the sync that is owed, and may run beside anything else.
-func (f *walFile) settle() error { return f.File.Sync(vfs.SYNC_NORMAL) }
+func (f *walFile) settle() error { return f.sync(vfs.SYNC_NORMAL) }
+
+func (f *walFile) sync(flags vfs.SyncFlag) error {
+	err := f.File.Sync(flags)
+	if err != nil {
+		f.failed.Store(true)
+	}
+	return err
+}
 
 func (f *walFile) Truncate(size int64) error {
 	if err := f.flush(); err != nil {

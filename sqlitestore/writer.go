@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -70,12 +71,14 @@ func (w *writer) commit(items []*batch.Item[func(*writer) error]) (finish func()
 	return func() {
 		var fault error
 		if owed {
-			if fault = w.wal.settle(); fault != nil {
-				// What the log holds now, nobody can know: a second sync may
-				// succeed without having written anything. Only a new start,
-				// which reads the file, tells.
-				w.store.broken.Store(true)
-			}
+			fault = w.wal.settle()
+		}
+		if w.wal.failed.Load() {
+			// What the log holds now, nobody can know: the system reports a
+			// failed write once, and the next sync may succeed without having
+			// written anything. Only a new start, which reads the file, tells.
+			w.store.broken.Store(true)
+			fault = cmp.Or(fault, errBroken)
 		}
 		if w.store.onCommit != nil {
 			w.store.onCommit(len(items), time.Since(began))
@@ -110,10 +113,19 @@ func (w *writer) transaction(items []*batch.Item[func(*writer) error], results [
 			}
 			return results[i]
 		}
+		// After some errors SQLite rolls back by itself. Going on would commit
+		// every later statement alone.
+		if w.c.GetAutocommit() {
+			results[i] = errNoTransaction
+			return errNoTransaction
+		}
 	}
 	next, err := w.flush()
 	if err != nil {
 		return err
+	}
+	if w.c.GetAutocommit() {
+		return errNoTransaction
 	}
 	w.wal.owing = true
 	err = w.c.q("COMMIT").run()

@@ -24,6 +24,10 @@ const stopWithin = 40 * time.Second
 // Run starts the gateway; SIGHUP reloads the configuration, SIGINT and SIGTERM
 // stop it.
 func (s *serveCommand) Run(ctx context.Context, a *app) error {
+	// From the first moment on, so that an early signal does not end the process.
+	reload := make(chan os.Signal, 1)
+	signal.Notify(reload, syscall.SIGHUP)
+	defer signal.Stop(reload)
 	c, err := config.Load(s.Config, os.LookupEnv)
 	if err != nil {
 		return err
@@ -33,9 +37,6 @@ func (s *serveCommand) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	reload := make(chan os.Signal, 1)
-	signal.Notify(reload, syscall.SIGHUP)
-	defer signal.Stop(reload)
 	if err := g.Start(ctx); err != nil {
 		if ctx.Err() != nil {
 			log.Info("stopped while starting")

@@ -284,6 +284,30 @@ func TestNothingIsSentOfAClaimThatFailed(t *testing.T) {
 	}
 }
 
+func TestWhatCannotBeReadIsNotSentAndTriedAgain(t *testing.T) {
+	for _, effect := range bothEffects {
+		t.Run(effect.String(), func(t *testing.T) {
+			sink := testkit.NewSink(t, nil)
+			r := start(t, to(t, sink.URL, effect))
+			id := r.give(effect, func(r *record) { r.faults = 1 })
+			o := r.store.untilState(id, completed)
+			if len(sink.Requests()) != 1 || sink.Requests()[0].Key() != r.store.all[id].event.Key.Downstream("fulfil", 0, "") {
+				t.Errorf("%d requests, left as %+v", len(sink.Requests()), o)
+			}
+		})
+	}
+}
+
+func TestALargePayloadIsReadWhenItsCallBegins(t *testing.T) {
+	sink := testkit.NewSink(t, nil)
+	r := start(t, to(t, sink.URL, onceward.Keyed))
+	id := r.give(onceward.Keyed, func(r *record) { r.large = true })
+	r.store.untilState(id, completed)
+	if q := sink.Requests(); len(q) != 1 || string(q[0].Body) != string(r.store.all[id].payload.Body) || len(q[0].Body) == 0 {
+		t.Errorf("%d requests", len(q))
+	}
+}
+
 func TestWithoutItsPayloadAnOperationIsADeadLetter(t *testing.T) {
 	for _, effect := range bothEffects {
 		t.Run(effect.String(), func(t *testing.T) {

@@ -33,6 +33,8 @@ type record struct {
 	event   onceward.Event
 	payload onceward.Payload
 	missing bool
+	large   bool
+	faults  int // how often it cannot be read
 }
 
 func newMemory(t testing.TB) *memory {
@@ -130,6 +132,13 @@ func (r *record) lease(recovered bool) onceward.Leased {
 	if r.missing {
 		l.Payload = onceward.Payload{}
 	}
+	if r.large {
+		l.Payload, l.Large = onceward.Payload{}, true
+	}
+	if r.faults > 0 {
+		r.faults--
+		l.Event, l.Payload, l.Fault = onceward.Event{}, onceward.Payload{}, "a page cannot be read"
+	}
 	return l
 }
 
@@ -193,6 +202,21 @@ func (m *memory) Settle(_ context.Context, l onceward.Lease, out onceward.Outcom
 		m.changed.Broadcast()
 	}
 	return o, err
+}
+
+// Payload gives the payload of a large one, when its call begins.
+func (m *memory) Payload(_ context.Context, id onceward.EventID) (onceward.Payload, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.call("Payload"); err != nil {
+		return onceward.Payload{}, err
+	}
+	for _, r := range m.all {
+		if r.event.ID == id {
+			return r.payload, nil
+		}
+	}
+	return onceward.Payload{}, onceward.ErrNotFound
 }
 
 func (m *memory) Pause(_ context.Context, destination string, d onceward.Decision) error {

@@ -72,7 +72,7 @@ func (d *Dispatcher) begin(ctx, calls context.Context, l *lane, j job) {
 // record before it.
 func (d *Dispatcher) prepare(ctx context.Context, j job) (onceward.Lease, error) {
 	lease := j.leased.Lease
-	if !j.leased.Operation.Intent && !j.leased.Missing {
+	if !j.leased.Operation.Intent && !j.leased.Missing && j.leased.Fault == "" {
 		return d.o.Store.Intend(ctx, lease, d.leaseFor(j.op))
 	}
 	if lease.Until.Sub(d.o.Now()) < j.op.lane.Timeout+margin {
@@ -121,6 +121,15 @@ func (d *Dispatcher) keep(ctx context.Context, j *job) (stop func()) {
 
 func (d *Dispatcher) call(ctx context.Context, j job) (out onceward.Outcome, pause bool) {
 	l := &j.leased
+	if l.Fault != "" || l.Event.Key.IsZero() {
+		return d.notReadable(j, l.Fault), false
+	}
+	if l.Large {
+		var err error
+		if l.Payload, err = d.o.Store.Payload(ctx, l.Event.ID); err != nil {
+			return d.notReadable(j, err.Error()), false
+		}
+	}
 	if l.Missing {
 		return onceward.Refused("its payload is no longer kept, so there is nothing to send"), false
 	}
@@ -134,6 +143,13 @@ func (d *Dispatcher) call(ctx context.Context, j job) (out onceward.Outcome, pau
 	})
 	wait := j.op.lane.Backoff.Wait(l.Lease.Attempt-l.Operation.Budget, answer.RetryAfter, nil)
 	return answer.Outcome(d.o.Now().Add(wait)), answer.Pause
+}
+
+// notReadable is the outcome of a call that was not made because what is to be
+// sent could not be read. It may be readable the next time.
+func (d *Dispatcher) notReadable(j job, fault string) onceward.Outcome {
+	wait := j.op.lane.Backoff.Wait(j.leased.Lease.Attempt-j.leased.Operation.Budget, 0, nil)
+	return onceward.NotApplied("nothing was sent, because its event or payload could not be read: "+fault, d.o.Now().Add(wait))
 }
 
 // traceParent continues the sender's trace, or begins the event's own: its key

@@ -271,9 +271,13 @@ func (h *Handler) handOver(a *onceward.Admission, admitted []onceward.Admitted, 
 	}
 }
 
+// maxCarried is the largest body that waits in memory for its call; a larger
+// one is read from the store when that begins.
+const maxCarried = 64 << 10
+
 func leased(a *onceward.Admission, r *onceward.Arrival, admitted *onceward.Admitted, n int) onceward.Leased {
 	o := admitted.Operations[n]
-	return onceward.Leased{
+	l := onceward.Leased{
 		Operation: o,
 		Lease:     onceward.Lease{Operation: o.ID, Fence: o.Fence, Attempt: o.Attempt, Until: o.DueAt, Owner: o.Owner},
 		Event: onceward.Event{
@@ -283,6 +287,10 @@ func leased(a *onceward.Admission, r *onceward.Arrival, admitted *onceward.Admit
 		},
 		Payload: onceward.Payload{Header: a.Header, Body: r.Raw},
 	}
+	if len(r.Raw) > maxCarried {
+		l.Payload, l.Large = onceward.Payload{}, true
+	}
+	return l
 }
 
 // settleDiffering decides about arrivals whose bytes differ from those of their
