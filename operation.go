@@ -49,6 +49,7 @@ type Operation struct {
 	// by a person; attempts count from it.
 	Budget   int
 	Intent   bool      // an outside call may have happened and is not accounted for
+	Doubt    bool      // that call may be an earlier attempt's, so that no later one proves that nothing happened
 	Unknown  bool      // its outcome was unknown at some time; repeating needs consent
 	Disputed bool      // a late report contradicts what was decided since
 	Owner    string    // process that holds the lease; empty without one
@@ -103,6 +104,7 @@ func (o Operation) Take(owner string, limits Limits, intend bool, now time.Time)
 			return next, transition, nil
 		}
 		by = "T11"
+		o.Doubt = o.Intent
 	default:
 		return o, "", ErrNotDue
 	}
@@ -151,6 +153,7 @@ func (o Operation) expire(limits Limits, now time.Time) (Operation, string, bool
 func (o Operation) move(to State, reason string, now time.Time) Operation {
 	o.State, o.Reason, o.Owner, o.DueAt, o.Changed = to, reason, "", time.Time{}, now
 	o.Unknown = o.Unknown || to == UnknownOutcome
+	o.Doubt = false // who moves it has settled it, or made it a person's
 	return o
 }
 
@@ -192,12 +195,11 @@ func (o Operation) HandBack(l Lease, now time.Time) (Operation, string, error) {
 		return o, "", fmt.Errorf("%w: its intent is open", ErrNotAllowed)
 	}
 	const reason = "handed back before its call"
-	first := o.Attempt == 1 // no earlier attempt can have left its intent open
 	o.Attempt--
 	o.Fence++
-	if o.Intent && !first {
-		// The intent may be inherited, so it stays open: the next owner repeats
-		// the same key.
+	if o.Doubt {
+		// An earlier attempt's intent stays open: the next owner repeats the
+		// same key.
 		o.DueAt, o.Owner, o.Reason, o.Changed = now, "", reason, now
 		return o, "T11", nil
 	}

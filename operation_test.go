@@ -313,6 +313,59 @@ func TestWhatAnOutcomeMeansDependsOnTheEffectAndTheAttemptsLeft(t *testing.T) {
 	}
 }
 
+// TestAnAmbiguousCallIsSettledByNothingButSuccess: being turned away at the
+// second attempt says nothing about what the first one did.
+func TestAnAmbiguousCallIsSettledByNothingButSuccess(t *testing.T) {
+	later := noon.Add(time.Hour)
+	ambiguous := func(o onceward.Operation) (onceward.Operation, string, error) {
+		return o.Settle(lease(o), onceward.Ambiguous("timeout", noon), limits, noon)
+	}
+	fellSilent := func(o onceward.Operation) (onceward.Operation, string, error) { return o, "", nil }
+	for name, test := range map[string]struct {
+		first  func(onceward.Operation) (onceward.Operation, string, error)
+		second onceward.Outcome
+		state  onceward.State
+		intent bool
+	}{
+		"ambiguous, then done":                 {ambiguous, onceward.Succeeded("r"), onceward.Completed, false},
+		"ambiguous, then turned away":          {ambiguous, onceward.NotApplied("answered 409", later), onceward.Processing, true},
+		"ambiguous, then refused":              {ambiguous, onceward.Refused("answered 422"), onceward.UnknownOutcome, true},
+		"ambiguous twice":                      {ambiguous, onceward.Ambiguous("timeout", later), onceward.Processing, true},
+		"its owner was lost, then done":        {fellSilent, onceward.Succeeded("r"), onceward.Completed, false},
+		"its owner was lost, then refused":     {fellSilent, onceward.Refused("answered 422"), onceward.UnknownOutcome, true},
+		"its owner was lost, then turned away": {fellSilent, onceward.NotApplied("connection refused", later), onceward.Processing, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := onceward.Operation{State: onceward.Received, Effect: onceward.Keyed, DueAt: noon}
+			o, _, err := o.Take("w1", onceward.Limits{Attempts: 3}, true, noon)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o, _, err = test.first(o); err != nil {
+				t.Fatal(err)
+			}
+			if o, _, err = o.Take("w2", limits, true, noon); err != nil || o.Attempt != 2 || !o.Doubt {
+				t.Fatalf("%+v, %v", o, err)
+			}
+			after, _, err := o.Settle(lease(o), test.second, limits, noon)
+			if err != nil || after.State != test.state || after.Intent != test.intent {
+				t.Fatalf("%+v, %v", after, err)
+			}
+			if after.State != onceward.Processing {
+				return
+			}
+			if !after.DueAt.Equal(later) || after.Reason == "" {
+				t.Errorf("%+v, want it to wait for its repetition", after)
+			}
+			if last, _, err := after.Take("w3", limits, true, later); err != nil || last.Attempt != 3 {
+				t.Fatalf("%+v, %v", last, err)
+			} else if end, _, err := last.Settle(lease(last), onceward.NotApplied("answered 503", later), limits, later); err != nil || end.State != onceward.UnknownOutcome || !strings.Contains(end.Reason, "earlier attempt") || !strings.Contains(end.Reason, "503") {
+				t.Errorf("with its attempts spent: %+v, %v, want an unknown outcome that says why", end, err)
+			}
+		})
+	}
+}
+
 func TestWhatIsNotDueIsNotTaken(t *testing.T) {
 	for name, test := range map[string]struct {
 		due  time.Time
@@ -382,20 +435,21 @@ func TestWhatWasHandedBackHasNotBegun(t *testing.T) {
 	for name, test := range map[string]struct {
 		effect onceward.Effect
 		intent bool
+		doubt  bool
 		number int // of the attempt
 		state  onceward.State
-		open   bool
 	}{
-		"the first attempt of a keyed operation":     {onceward.Keyed, true, 1, onceward.FailedBeforeEffect, false},
-		"a later one, whose intent may be inherited": {onceward.Keyed, true, 2, onceward.Processing, true},
-		"an unsafe operation before its intent":      {onceward.Unsafe, false, 1, onceward.FailedBeforeEffect, false},
-		"a later attempt of it":                      {onceward.Unsafe, false, 3, onceward.FailedBeforeEffect, false},
-		"a keyed operation before its intent":        {onceward.Keyed, false, 2, onceward.FailedBeforeEffect, false},
+		"the first attempt of a keyed operation":    {onceward.Keyed, true, false, 1, onceward.FailedBeforeEffect},
+		"a later one, with an intent of its own":    {onceward.Keyed, true, false, 2, onceward.FailedBeforeEffect},
+		"a later one, with an earlier one's intent": {onceward.Keyed, true, true, 2, onceward.Processing},
+		"an unsafe operation before its intent":     {onceward.Unsafe, false, false, 1, onceward.FailedBeforeEffect},
+		"a later attempt of it":                     {onceward.Unsafe, false, false, 3, onceward.FailedBeforeEffect},
+		"a keyed operation before its intent":       {onceward.Keyed, false, false, 2, onceward.FailedBeforeEffect},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := onceward.Operation{State: onceward.Processing, Effect: test.effect, Intent: test.intent, Attempt: test.number, Fence: 5, Owner: "w1", DueAt: noon.Add(time.Minute)}
+			o := onceward.Operation{State: onceward.Processing, Effect: test.effect, Intent: test.intent, Doubt: test.doubt, Attempt: test.number, Fence: 5, Owner: "w1", DueAt: noon.Add(time.Minute)}
 			after, _, err := o.HandBack(lease(o), noon)
-			if err != nil || after.State != test.state || after.Intent != test.open || after.Attempt != test.number-1 || after.Fence != 6 || after.Owner != "" || !after.DueAt.Equal(noon) {
+			if err != nil || after.State != test.state || after.Intent != test.doubt || after.Doubt != test.doubt || after.Attempt != test.number-1 || after.Fence != 6 || after.Owner != "" || !after.DueAt.Equal(noon) {
 				t.Fatalf("%+v, %v", after, err)
 			}
 			if after.Reason == "" {
@@ -405,7 +459,7 @@ func TestWhatWasHandedBackHasNotBegun(t *testing.T) {
 				t.Fatal(rule)
 			}
 			again, _, err := after.Take("w2", limits, test.intent, noon)
-			if err != nil || again.Attempt != test.number {
+			if err != nil || again.Attempt != test.number || again.Doubt != test.doubt {
 				t.Fatalf("%+v, %v; want attempt %d once more", again, err, test.number)
 			}
 		})

@@ -66,7 +66,9 @@ func (o Outcome) String() string {
 
 // Settle records an attempt's outcome: T7, T9 (with T15 when attempts are spent
 // or the call was refused), T10, or for a keyed ambiguous call the wait for the
-// repetition with its intent open. A report whose lease was lost is [ErrFenced],
+// repetition with its intent open. Once a call was ambiguous only success
+// settles it: that a later attempt was turned away is no proof about the
+// earlier one, so without success the operation ends as unknown_outcome. A report whose lease was lost is [ErrFenced],
 // except that success reported by the very attempt that went unknown is T19.
 func (o Operation) Settle(l Lease, out Outcome, limits Limits, now time.Time) (Operation, string, error) {
 	if o.State == UnknownOutcome && out.kind == outcomeCompleted && o.Attempt == l.Attempt && o.Fence == l.Fence+1 {
@@ -83,10 +85,16 @@ func (o Operation) Settle(l Lease, out Outcome, limits Limits, now time.Time) (O
 		o.Intent, o.Result = false, out.Result
 		return o, "T7", nil
 	case outcomeRefused:
+		if o.Doubt {
+			return o.unknown(inDoubt+out.Reason, now)
+		}
 		o = o.move(DeadLettered, out.Reason, now)
 		o.Intent = false
 		return o, "T9+T15", nil
 	case outcomeNotApplied:
+		if o.Doubt {
+			return o.repeat(inDoubt, out, limits, now)
+		}
 		o.Intent = false
 		if limits.spent(o) {
 			return o.move(DeadLettered, "attempts spent: "+out.Reason, now), "T9+T15", nil
@@ -95,14 +103,29 @@ func (o Operation) Settle(l Lease, out Outcome, limits Limits, now time.Time) (O
 		o.DueAt = out.RetryAt
 		return o, "T9", nil
 	case outcomeAmbiguous:
-		o.Intent = true // whoever reports this has made a call
-		if o.Effect == Keyed && !limits.spent(o) {
-			o.Owner, o.DueAt, o.Reason, o.Changed = "", out.RetryAt, out.Reason, now
-			return o, "T3", nil
-		}
-		o = o.move(UnknownOutcome, out.Reason, now)
-		o.Fence++
-		return o, "T10", nil
+		return o.repeat("", out, limits, now)
 	}
 	return o, "", fmt.Errorf("%w: an outcome must come from one of its constructors", ErrNotAllowed)
+}
+
+// inDoubt stands before the reason of an attempt that did not answer for an
+// earlier one: being turned away now says nothing about that call.
+const inDoubt = "an earlier attempt may have had its effect; this one: "
+
+// repeat waits with the intent open until the same key is sent again, where
+// that is safe and there are attempts left.
+func (o Operation) repeat(prefix string, out Outcome, limits Limits, now time.Time) (Operation, string, error) {
+	if o.Effect != Keyed || limits.spent(o) {
+		return o.unknown(prefix+out.Reason, now)
+	}
+	o.Intent, o.Doubt = true, true
+	o.Owner, o.DueAt, o.Reason, o.Changed = "", out.RetryAt, out.Reason, now
+	return o, "T3", nil
+}
+
+func (o Operation) unknown(reason string, now time.Time) (Operation, string, error) {
+	o = o.move(UnknownOutcome, reason, now)
+	o.Intent = true // whoever reports this has made a call
+	o.Fence++
+	return o, "T10", nil
 }

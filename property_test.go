@@ -19,7 +19,9 @@ type world struct {
 	// told that one was lost.
 	held [2]*onceward.Lease
 
-	calls   int  // intents since the last proof that none of them had an effect
+	// calls are the fences under which a call was intended of which nobody has
+	// proof yet that it had no effect.
+	calls   map[int64]bool
 	takes   int  // attempts since a person renewed the budget
 	everUnk bool // its outcome was unknown at some time
 }
@@ -29,7 +31,7 @@ type world struct {
 func TestNobodyCanBreakTheRules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		effect := rapid.SampledFrom([]onceward.Effect{onceward.Keyed, onceward.Lookup, onceward.Unsafe}).Draw(t, "effect")
-		w := &world{now: noon, op: onceward.Operation{Name: "fulfil", State: onceward.Received, Effect: effect, DueAt: noon}}
+		w := &world{now: noon, op: onceward.Operation{Name: "fulfil", State: onceward.Received, Effect: effect, DueAt: noon}, calls: map[int64]bool{}}
 		t.Repeat(map[string]func(*rapid.T){
 			"": w.check,
 			"time goes by": func(t *rapid.T) {
@@ -84,10 +86,10 @@ func (w *world) check(t *rapid.T) {
 	if w.takes > limits.Attempts {
 		t.Fatalf("%d attempts since a person decided, of %d: %+v", w.takes, limits.Attempts, w.op)
 	}
-	if w.op.Effect != onceward.Keyed && w.calls > 1 {
-		t.Fatalf("a call of class %s was intended %d times without a proof or a person in between", w.op.Effect, w.calls)
+	if w.op.Effect != onceward.Keyed && len(w.calls) > 1 {
+		t.Fatalf("a call of class %s was intended under the fences %v without a proof or a person in between", w.op.Effect, w.calls)
 	}
-	if w.calls > 0 && !w.op.Intent && w.op.State.Open() {
+	if len(w.calls) > 0 && !w.op.Intent && w.op.State.Open() {
 		t.Fatalf("a call that may have had its effect is forgotten: %+v", w.op)
 	}
 }
@@ -111,7 +113,7 @@ func (w *world) take(t *rapid.T) {
 	}
 	w.takes++
 	if intend {
-		w.calls++
+		w.calls[after.Fence] = true
 	}
 	l := lease(after)
 	w.held[i] = &l
@@ -124,7 +126,8 @@ func (w *world) owned(t *rapid.T, what string) {
 	if l == nil {
 		return
 	}
-	valid := w.op.State == onceward.Processing && w.op.Fence == l.Fence
+	before := w.op
+	valid := before.State == onceward.Processing && before.Fence == l.Fence
 	var after onceward.Operation
 	var by string
 	var err error
@@ -144,13 +147,14 @@ func (w *world) owned(t *rapid.T, what string) {
 	}
 	switch what {
 	case "intend":
-		w.calls++
+		if w.calls[l.Fence] && before.Effect != onceward.Keyed {
+			t.Fatalf("a call of class %s was intended twice under one fence", before.Effect)
+		}
+		w.calls[l.Fence] = true
 	case "hand back":
 		w.held[i] = nil
 		w.takes--
-		if !after.Intent {
-			w.calls = 0 // the owner's word that nothing was sent
-		}
+		delete(w.calls, l.Fence) // the owner's word that nothing was sent
 	}
 }
 
@@ -179,8 +183,14 @@ func (w *world) settle(t *rapid.T) {
 		return
 	}
 	w.held[i] = nil
-	if out.String() != "ambiguous" {
-		w.calls = 0 // the answer accounts for them
+	switch {
+	case out.String() == "completed":
+		clear(w.calls)
+	case out.String() != "ambiguous":
+		delete(w.calls, l.Fence) // this one had no effect; what is known of the earlier ones?
+		if len(w.calls) > 0 && (after.State == onceward.FailedBeforeEffect || after.State == onceward.DeadLettered) {
+			t.Fatalf("%s: %d earlier calls may have had their effect, and it says %s", by, len(w.calls), after.State)
+		}
 	}
 }
 
@@ -210,8 +220,10 @@ func (w *world) decide(t *rapid.T) {
 		if w.everUnk && !d.Consent {
 			t.Fatalf("repeated without consent although its outcome was unknown: %+v", before)
 		}
-		w.takes, w.calls = 0, 0
+		w.takes = 0
+		clear(w.calls)
 	case "not applied":
-		w.takes, w.calls, w.everUnk = 0, 0, false // what was seen settles what was unknown
+		w.takes, w.everUnk = 0, false // what was seen settles what was unknown
+		clear(w.calls)
 	}
 }

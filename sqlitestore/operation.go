@@ -9,6 +9,7 @@ import (
 const (
 	flagUnknown  = 1
 	flagDisputed = 2
+	flagDoubt    = 4
 )
 
 const (
@@ -31,6 +32,7 @@ func scanOperation(s *stmt) (o onceward.Operation, label int64) {
 		Intent:     s.ColumnBool(9),
 		Unknown:    flags&flagUnknown != 0,
 		Disputed:   flags&flagDisputed != 0,
+		Doubt:      flags&flagDoubt != 0,
 		Owner:      s.ColumnText(11),
 		DueAt:      s.columnTime(12),
 		Result:     s.ColumnText(13),
@@ -82,6 +84,9 @@ func (w *writer) move(from, to onceward.Operation) error {
 	}
 	if to.Disputed {
 		flags |= flagDisputed
+	}
+	if to.Doubt {
+		flags |= flagDoubt
 	}
 	if err := w.c.q(updateOperation).int(int64(to.ID.Event)).int(int64(to.ID.N)).int(int64(to.Generation)).int(int64(to.State)).
 		int(int64(to.Effect)).int(to.Fence).int(int64(to.Attempt)).int(int64(to.Budget)).bool(to.Intent).int(flags).
