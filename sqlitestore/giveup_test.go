@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/sqlitestore"
 )
 
 // TestWhoGivesUpIsLeftAlone cancels every kind of write at any moment; the race
@@ -88,6 +90,54 @@ func TestADamagedPayloadKeepsNobodyElseFromBeingTaken(t *testing.T) {
 		faulty := l.Fault != ""
 		if l.Event.Key.IsZero() || faulty != (l.Event.EventID == "a") || (string(l.Payload.Body) == "sound") == faulty {
 			t.Errorf("leased %+v", l)
+		}
+	}
+}
+
+func TestADoubtOutlivesARestart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "onceward.db")
+	s := open(t, path, sqlitestore.Options{})
+	if _, err := s.Admit(ctx, &onceward.Admission{At: time.Now(), Payloads: time.Hour, Keys: time.Hour, Arrivals: []onceward.Arrival{s.arrival("a", "x", "fulfil")}}); err != nil {
+		t.Fatal(err)
+	}
+	limits := onceward.Limits{Attempts: 2, Lease: time.Minute}
+	take := func() onceward.Leased {
+		t.Helper()
+		leased, _, err := s.Claim(ctx, onceward.ClaimRequest{Name: "fulfil", Owner: "w", Effect: onceward.Keyed, Limits: limits, Intend: true, Limit: 9})
+		if err != nil || len(leased) != 1 {
+			t.Fatalf("%d leased, %v", len(leased), err)
+		}
+		return leased[0]
+	}
+	if _, err := s.Settle(ctx, take().Lease, onceward.Ambiguous("timeout", time.Now()), limits); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, path, sqlitestore.Options{})
+	again := take()
+	if !again.Operation.Doubt || !again.Operation.Intent || again.Recovered {
+		t.Errorf("taken as %+v, recovered %v", again.Operation, again.Recovered)
+	}
+	if o, err := s.Settle(ctx, again.Lease, onceward.NotApplied("answered 503", time.Now()), limits); err != nil || o.State != onceward.UnknownOutcome {
+		t.Errorf("left as %+v, %v", o, err)
+	}
+}
+
+func TestWhatWasHandedBackIsDueAtOnceAndNobodyWasLost(t *testing.T) {
+	s := fresh(t)
+	if _, err := s.Admit(ctx, &onceward.Admission{At: time.Now(), Payloads: time.Hour, Keys: time.Hour, Arrivals: []onceward.Arrival{s.arrival("a", "x", "fulfil")}}); err != nil {
+		t.Fatal(err)
+	}
+	request := onceward.ClaimRequest{Name: "fulfil", Owner: "w", Effect: onceward.Keyed, Limits: onceward.Limits{Attempts: 1, Lease: time.Minute}, Intend: true, Limit: 9}
+	for n := range 3 {
+		leased, _, err := s.Claim(ctx, request)
+		if err != nil || len(leased) != 1 || leased[0].Lease.Attempt != 1 || leased[0].Recovered {
+			t.Fatalf("round %d: %+v, %v; want the first attempt each time", n, leased, err)
+		}
+		if err := s.HandBack(ctx, leased[0].Lease); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
