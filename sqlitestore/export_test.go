@@ -95,3 +95,6 @@ func (s *Store) Crowd(ctx context.Context) error {
 		return nil
 	})
 }
+
+// Queued is how many writes wait for the writer.
+func (s *Store) Queued() int { return s.group.Queued() }

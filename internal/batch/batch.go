@@ -78,6 +78,9 @@ func (g *Group[T]) Do(ctx context.Context, v T) error {
 	}
 }
 
+// Queued is how many items wait to be gathered.
+func (g *Group[T]) Queued() int { return len(g.queue) }
+
 // Stop lets everything that is queued commit, then ends the group.
 func (g *Group[T]) Stop() {
 	g.stop.Do(func() { close(g.quit) })
