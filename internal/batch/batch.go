@@ -88,11 +88,12 @@ func (g *Group[T]) Stop() {
 }
 
 func (g *Group[T]) loop() {
-	finished := make(chan struct{})
+	finished, finishing := make(chan struct{}), make(chan struct{}, 1)
 	go func() {
 		defer close(finished)
 		for finish := range g.durable {
 			finish()
+			<-finishing
 		}
 	}()
 	defer close(g.stopped)
@@ -107,9 +108,17 @@ func (g *Group[T]) loop() {
 		}
 		clear(buffers[n])
 		buffers[n] = g.gather(append(buffers[n][:0], first))
-		// Handing over waits for the batch before, so that there is never more
-		// than one that is applied and not durable: batches stay large.
-		g.durable <- g.apply(buffers[n])
+		finish := g.apply(buffers[n])
+		// This waits for the batch before, so that there is never more than one
+		// that is applied and not durable: batches stay large.
+		finishing <- struct{}{}
+		if len(g.queue) > 0 {
+			g.durable <- finish
+			continue
+		}
+		// Nothing is there to be applied meanwhile, so nobody is woken for it.
+		finish()
+		<-finishing
 	}
 }
 

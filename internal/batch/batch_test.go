@@ -3,6 +3,7 @@ package batch_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -91,8 +92,9 @@ func TestACallerThatGivesUpIsNotWaitedFor(t *testing.T) {
 }
 
 func TestNobodyIsToldBeforeHisBatchIsDurableAndOnlyOneWaitsForThat(t *testing.T) {
-	applied, durable := make(chan int, 8), make(chan struct{})
+	applied, durable, queued := make(chan int, 8), make(chan struct{}), make(chan struct{})
 	g := batch.New(1, func(items []*batch.Item[int]) func() {
+		<-queued // until all of them are there, so that there is something to apply meanwhile
 		applied <- items[0].Value
 		return func() {
 			<-durable
@@ -108,6 +110,10 @@ func TestNobodyIsToldBeforeHisBatchIsDurableAndOnlyOneWaitsForThat(t *testing.T)
 			told <- i
 		}()
 	}
+	for g.Queued() < 2 { // the third is with the group
+		runtime.Gosched()
+	}
+	close(queued)
 	first, second := <-applied, <-applied // the second is applied while the first is made durable
 	select {
 	case third := <-applied:
