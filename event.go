@@ -169,6 +169,10 @@ type Admitted struct {
 	Operations []Operation
 }
 
+// MaxCarried is the largest body, in bytes, that waits in memory for its call;
+// a larger one is read from the store when that begins.
+const MaxCarried = 64 << 10
+
 // Leased is an operation that a worker was given, with all it needs to run it.
 type Leased struct {
 	Operation Operation

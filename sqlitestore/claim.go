@@ -103,9 +103,6 @@ func lost(o onceward.Operation) bool {
 const selectForWork = `SELECT e.key, e.mode, e.account, e.event_id, e.type, e.version, e.occurred_at, e.segment, e.slot, e.item, e.items, s.tenant, s.name, s.environment
  FROM event e JOIN source s ON s.id = e.source WHERE e.id = ?`
 
-// maxCarried is the largest payload that waits in memory with its operation.
-const maxCarried = 64 << 10
-
 // fill adds to a leased operation what its worker needs: event and payload.
 func (s *Store) fill(c *conn, l *onceward.Leased) {
 	var at place
@@ -130,7 +127,7 @@ func (s *Store) fill(c *conn, l *onceward.Leased) {
 		l.Missing = true
 	case err != nil:
 		l.Fault = err.Error()
-	case len(l.Payload.Body) > maxCarried:
+	case len(l.Payload.Body) > onceward.MaxCarried:
 		l.Payload, l.Large = onceward.Payload{}, true
 	}
 }

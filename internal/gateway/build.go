@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -70,7 +71,7 @@ func newPlan(c *config.Config) (*plan, error) {
 			Strict: s.Strict, Reject: s.OnConflict == "reject",
 		}
 		for n, o := range c.Operations {
-			if contains(o.Sources, s.Name) {
+			if slices.Contains(o.Sources, s.Name) {
 				p.operations[n].SignedHeaders[s.StableID] = source.Contract().Headers
 			}
 		}
@@ -82,15 +83,6 @@ func newPlan(c *config.Config) (*plan, error) {
 		return nil, problems
 	}
 	return p, nil
-}
-
-func contains(list []string, name string) bool {
-	for _, s := range list {
-		if s == name {
-			return true
-		}
-	}
-	return false
 }
 
 // Horizon tells config how long a provider retries, how far back a person can

@@ -271,10 +271,6 @@ func (h *Handler) handOver(a *onceward.Admission, admitted []onceward.Admitted, 
 	}
 }
 
-// maxCarried is the largest body that waits in memory for its call; a larger
-// one is read from the store when that begins.
-const maxCarried = 64 << 10
-
 func leased(a *onceward.Admission, r *onceward.Arrival, admitted *onceward.Admitted, n int) onceward.Leased {
 	o := admitted.Operations[n]
 	l := onceward.Leased{
@@ -287,7 +283,7 @@ func leased(a *onceward.Admission, r *onceward.Arrival, admitted *onceward.Admit
 		},
 		Payload: onceward.Payload{Header: a.Header, Body: r.Raw},
 	}
-	if len(r.Raw) > maxCarried {
+	if len(r.Raw) > onceward.MaxCarried {
 		l.Payload, l.Large = onceward.Payload{}, true
 	}
 	return l
