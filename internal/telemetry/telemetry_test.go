@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -168,45 +167,4 @@ func TestLevelsAndTime(t *testing.T) {
 	if line.Level != "INFO" || line.Msg != "line" || !strings.HasSuffix(line.Time, "Z") {
 		t.Errorf("got %+v", line)
 	}
-}
-
-func TestTraceParent(t *testing.T) {
-	const trace = "0af7651916cd43dd8448eb211c80319c"
-	shape := regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
-	for in, kept := range map[string]bool{
-		"00-" + trace + "-b7ad6b7169203331-01":      true,
-		"00-" + trace + "-b7ad6b7169203331-00":      true,
-		"cc-" + trace + "-b7ad6b7169203331-01-more": true,
-		"":                                     false,
-		"garbage":                              false,
-		"ff-" + trace + "-b7ad6b7169203331-01": false,
-		"00-" + trace + "-b7ad6b7169203331-01-more":              false,
-		"00-" + trace + "-0000000000000000-01":                   false,
-		"00-" + strings.Repeat("0", 32) + "-b7ad6b7169203331-01": false,
-		"00-" + strings.ToUpper(trace) + "-b7ad6b7169203331-01":  false,
-		"00-" + trace + "-b7ad6b7169203331":                      false,
-		"00-" + trace + "\r\n-b7ad6b7169203331-01":               false,
-	} {
-		got := telemetry.TraceParent(in)
-		if !shape.MatchString(got) {
-			t.Errorf("%q gives %q, which is no traceparent", in, got)
-		}
-		if (got[3:35] == trace) != kept {
-			t.Errorf("%q gives %q; trace kept: want %v", in, got, kept)
-		}
-		if kept && (got[36:52] == "b7ad6b7169203331" || got[53:] != in[53:55]) {
-			t.Errorf("%q gives %q: want a new span and the same flags", in, got)
-		}
-	}
-}
-
-func FuzzTraceParent(f *testing.F) {
-	f.Add("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
-	f.Add("00-0-0-0")
-	f.Fuzz(func(t *testing.T, in string) {
-		once := telemetry.TraceParent(in)
-		if twice := telemetry.TraceParent(once); twice[:35] != once[:35] || twice[52:] != once[52:] {
-			t.Fatalf("%q gives %q, which gives %q", in, once, twice)
-		}
-	})
 }
