@@ -3,17 +3,20 @@ package sqlitestore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs"
+
+	"github.com/onceward/onceward"
 )
 
 // Statements are those whose plans matter, by name.
 func Statements() map[string]string {
 	return map[string]string{
-		"selectDue": selectDue, "selectNextDue": selectNextDue, "selectSilent": selectSilent, "selectKey": selectKey, "selectRecent": selectRecent,
-		"selectBound": selectBound, "selectKnown": selectKnown, "selectOperation": selectOperation, "selectOperations": selectOperations,
+		"selectDue": selectDue, "selectNextDue": selectNextDue, "selectSilent": selectSilent, "selectKey": selectKey,
+		"selectKnown": selectKnown, "selectOperation": selectOperation, "selectOperations": selectOperations,
 		"updateOperation": updateOperation, "selectForWork": selectForWork, "selectSegment": selectSegment,
 		"selectEvents": selectEvents, "selectEvent": selectEvent, "selectParkedEvents": selectParkedEvents, "selectQuarantined": selectQuarantined,
 		"selectParked": selectParked, "selectAllOperations": selectAllOperations, "selectAudit": selectAudit, "selectEventAudit": selectEventAudit,
@@ -91,9 +94,26 @@ func (f faultyFile) Sync(flags vfs.SyncFlag) error {
 // commit with new ones moves some to the ledger.
 func (s *Store) Crowd(ctx context.Context) error {
 	return s.write(ctx, func(w *writer) error {
-		w.hand.held += keepRecent
+		w.keep = 0
 		return nil
 	})
+}
+
+// Recent returns the events whose keys wait in memory, once for each key.
+func (s *Store) Recent(ctx context.Context) (waiting []onceward.EventID, err error) {
+	err = s.write(ctx, func(w *writer) error {
+		waiting = nil
+		for _, bucket := range w.recent.buckets {
+			for _, k := range bucket {
+				waiting = append(waiting, k.event)
+			}
+		}
+		if len(waiting) != w.recent.held {
+			return fmt.Errorf("recent counts %d keys and holds %d", w.recent.held, len(waiting))
+		}
+		return nil
+	})
+	return waiting, err
 }
 
 // Queued is how many writes wait for the writer.

@@ -1,60 +1,93 @@
 package sqlitestore
 
 import (
+	"bytes"
+	"slices"
+
 	"github.com/onceward/onceward"
 )
 
 // The ledger is the memory of keys. A key is random, so writing each one to its
 // place would dirty one page of the big index for every event, which was most
-// of what a commit wrote. Keys therefore live in two tables, both unique:
+// of what a commit wrote. Keys therefore live in two places:
 //
-//   - recent, a temporary table in memory, takes new keys, after a look into
-//     the ledger in the same transaction; there is one writer.
-//   - ledger, on disk, takes keys from recent in order: each commit moves the
-//     next few neighbours, which share pages. The hand of the clock goes round
-//     and round through the key space.
+//   - recent, in memory, takes new keys when their transaction is committed;
+//     there is one writer, and it looks into both before it calls a key new.
+//   - ledger, on disk and unique, takes keys from recent in order: each commit
+//     moves the next few neighbours, which share pages. The hand of the clock
+//     goes round and round through the key space.
 //
 // Durable are the events: their rows hold their keys. Events up to the setting
 // ledger_upto have theirs in the ledger for certain; after a crash the keys of
 // the later ones are read into recent again.
 const (
-	createRecent = `CREATE TEMP TABLE recent (key BLOB PRIMARY KEY, event INTEGER NOT NULL) WITHOUT ROWID`
-	loadKeys     = `INSERT INTO recent SELECT key, id FROM event WHERE id > ?`
-	loadBodies   = `INSERT INTO recent SELECT body, id FROM event WHERE id > ? AND body IS NOT NULL`
-	countRecent  = `SELECT count(*) FROM recent`
+	loadKeys   = `SELECT key, id FROM event WHERE id > ?`
+	loadBodies = `SELECT body, id FROM event WHERE id > ? AND body IS NOT NULL`
 
-	insertKey    = `INSERT INTO recent (key, event) VALUES (?, ?) ON CONFLICT DO NOTHING`
-	selectRecent = `SELECT event FROM recent WHERE key = ?`
-	selectKey    = `SELECT event FROM ledger WHERE key = ?`
-	deleteKey    = `DELETE FROM ledger WHERE key = ? AND event = ?`
-	deleteRecent = `DELETE FROM recent WHERE key = ? AND event = ?`
-
-	selectBound = `SELECT key FROM recent WHERE key > ? ORDER BY key LIMIT 1 OFFSET ?`
+	selectKey = `SELECT event FROM ledger WHERE key = ?`
+	deleteKey = `DELETE FROM ledger WHERE key = ? AND event = ?`
 	// A key may be there already, moved before a crash that recent was loaded
 	// after; under another event it is a broken promise, which the check on the
 	// column refuses.
-	moveKeys = `INSERT INTO ledger SELECT key, event FROM recent WHERE key > ?1 AND key <= ?2 ORDER BY key
+	moveKey = `INSERT INTO ledger (key, event) VALUES (?, ?)
  ON CONFLICT (key) DO UPDATE SET event = -1 WHERE ledger.event <> excluded.event`
-	dropMoved = `DELETE FROM recent WHERE key > ?1 AND key <= ?2`
 
 	ledgerUpto = "ledger_upto"
 )
 
-const (
-	// keepRecent is how many keys wait in memory: the more, the more neighbours
-	// are moved together, and the longer a start after a crash takes.
-	keepRecent = 64 << 10
-	moveAtOnce = 2048
-)
+// keepRecent is how many keys wait in memory: the more, the more neighbours are
+// moved together, and the longer a start after a crash takes.
+const keepRecent = 64 << 10
+
+// recentKey is a key that is not in the ledger yet.
+type recentKey struct {
+	digest onceward.Digest
+	event  onceward.EventID
+}
+
+// recent holds keys by their first twelve bits: with [keepRecent] of them a
+// bucket is as many as are moved together, and looking through one costs less
+// than a tree or a map would. Transactions change it only when they commit.
+type recent struct {
+	buckets [1 << 12][]recentKey
+	held    int
+}
+
+func bucketOf(d onceward.Digest) int { return int(d[0])<<4 | int(d[1])>>4 }
+
+func (r *recent) find(d onceward.Digest) (onceward.EventID, bool) {
+	for _, k := range r.buckets[bucketOf(d)] {
+		if k.digest == d {
+			return k.event, true
+		}
+	}
+	return 0, false
+}
+
+func (r *recent) add(k recentKey) {
+	b := &r.buckets[bucketOf(k.digest)]
+	*b = append(*b, k)
+	r.held++
+}
+
+func (r *recent) remove(k recentKey) {
+	b := &r.buckets[bucketOf(k.digest)]
+	if i := slices.Index(*b, k); i >= 0 {
+		*b = slices.Delete(*b, i, i+1)
+		r.held--
+	}
+}
+
+func (r *recent) empty(bucket int) {
+	r.held -= len(r.buckets[bucket])
+	r.buckets[bucket] = r.buckets[bucket][:0]
+}
 
 // hand is where the clock stands. It changes with the commit.
 type hand struct {
-	at    []byte           // keys up to here were moved in this round; nil at its beginning
-	began onceward.EventID // newest event when this round began
-	held  int              // keys in recent
+	at    int              // next bucket to be moved
+	began onceward.EventID // newest event when this round began; 0 before it has
 }
-
-var lastKey = [17]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 
 // openLedger loads the keys that are not in the ledger for certain.
 func (w *writer) openLedger() error {
@@ -62,86 +95,114 @@ func (w *writer) openLedger() error {
 	if err != nil {
 		return err
 	}
-	if err := w.c.Exec(createRecent); err != nil {
-		return err
-	}
 	for _, load := range [...]string{loadKeys, loadBodies} {
-		if err := w.c.q(load).int(upto).run(); err != nil {
+		if err := w.c.q(load).int(upto).rows(func(s *stmt) error {
+			k := recentKey{event: onceward.EventID(s.ColumnInt64(1))}
+			copy(k.digest[:], s.ColumnRawBlob(0))
+			w.recent.add(k)
+			return nil
+		}); err != nil {
 			return err
 		}
 	}
-	_, err = w.c.q(countRecent).row(func(s *stmt) { w.hand.held = s.ColumnInt(0) })
-	return err
+	return nil
 }
 
 // insertKey remembers a key for event id, unless it is known.
 func (w *writer) insertKey(d onceward.Digest, id onceward.EventID) (fresh bool, err error) {
-	if known, err := w.c.q(selectKey).blob(d[:]).row(func(*stmt) {}); err != nil || known {
+	if _, known, err := w.lookup(d); err != nil || known {
 		return false, err
 	}
-	err = w.c.q(insertKey).blob(d[:]).int(int64(id)).run()
-	if fresh = w.c.Changes() == 1; fresh && err == nil {
-		w.added++
-	}
-	return fresh, err
+	w.added[d] = id
+	return true, nil
 }
 
 // lookup finds the event of a key.
 func (w *writer) lookup(d onceward.Digest) (id onceward.EventID, found bool, err error) {
-	for _, sql := range [...]string{selectRecent, selectKey} {
-		found, err = w.c.q(sql).blob(d[:]).row(func(s *stmt) { id = onceward.EventID(s.ColumnInt64(0)) })
-		if err != nil || found {
-			break
-		}
+	if id, found = w.added[d]; found {
+		return id, true, nil
 	}
+	if id, found = w.recent.find(d); found && (len(w.gone) == 0 || w.gone[d] != id) {
+		return id, true, nil
+	}
+	id = 0
+	found, err = w.c.q(selectKey).blob(d[:]).row(func(s *stmt) { id = onceward.EventID(s.ColumnInt64(0)) })
 	return id, found, err
 }
 
-func (w *writer) deleteKey(key []byte, id onceward.EventID) error {
-	if err := w.c.q(deleteKey).blob(key).int(int64(id)).run(); err != nil {
+// deleteKey forgets a key, if it is event id's.
+func (w *writer) deleteKey(d onceward.Digest, id onceward.EventID) error {
+	if err := w.c.q(deleteKey).blob(d[:]).int(int64(id)).run(); err != nil {
 		return err
 	}
-	err := w.c.q(deleteRecent).blob(key).int(int64(id)).run()
-	w.added -= int(w.c.Changes())
-	return err
+	if w.added[d] == id {
+		delete(w.added, d)
+	}
+	if known, found := w.recent.find(d); found && known == id {
+		w.gone[d] = id
+	}
+	return nil
 }
 
 // moveSome moves as many keys as came with this transaction, and a few more.
-func (w *writer) moveSome() (hand, error) {
-	next := w.hand
-	next.held += w.added
-	if next.held <= keepRecent || w.added <= 0 {
-		return next, nil
+func (w *writer) moveSome() (movedKeys, error) {
+	m := movedKeys{from: w.hand.at, hand: w.hand}
+	if len(w.added) == 0 || w.recent.held+len(w.added) <= w.keep {
+		return m, nil
 	}
-	return w.moveNext(next, w.added+w.added/4+1)
+	return w.moveNext(m, len(w.added)+len(w.added)/4+1)
 }
 
-// moveNext moves the next n keys from recent to the ledger.
-func (w *writer) moveNext(h hand, n int) (hand, error) {
-	if len(h.at) == 0 && h.began == 0 {
-		h.began = w.ids.Last()
+// movedKeys is what a transaction moves to the ledger: the buckets from from to
+// before the hand, or to the last one when the round has ended.
+type movedKeys struct {
+	from int
+	n    int // buckets
+	hand hand
+}
+
+// moveNext moves at least n keys from recent to the ledger, or all up to the
+// end of the round.
+func (w *writer) moveNext(m movedKeys, n int) (movedKeys, error) {
+	if m.hand.began == 0 {
+		m.hand.began = w.ids.Last()
 	}
-	from, bound := h.at, lastKey[:]
-	if from == nil {
-		from = []byte{0} // every key is longer, so greater
+	for keys := 0; keys < n && m.hand.at < len(w.recent.buckets); m.hand.at++ {
+		bucket := w.recent.buckets[m.hand.at]
+		slices.SortFunc(bucket, func(a, b recentKey) int { return bytes.Compare(a.digest[:], b.digest[:]) })
+		for i := range bucket {
+			k := &bucket[i]
+			if len(w.gone) > 0 && w.gone[k.digest] == k.event {
+				continue
+			}
+			if err := w.c.q(moveKey).blob(k.digest[:]).int(int64(k.event)).run(); err != nil {
+				return m, err
+			}
+		}
+		keys += len(bucket)
+		m.n++
 	}
-	found, err := w.c.q(selectBound).blob(from).int(int64(n - 1)).row(func(s *stmt) { bound = s.ColumnBlob(0, nil) })
-	if err != nil {
-		return h, err
+	if m.hand.at < len(w.recent.buckets) {
+		return m, nil
 	}
-	if err := w.c.q(moveKeys).blob(from).blob(bound).run(); err != nil {
-		return h, err
+	// Once round: what was there when the round began has been moved.
+	err := w.c.q(upsertSetting).string(ledgerUpto).int(int64(m.hand.began)).run()
+	m.hand = hand{}
+	return m, err
+}
+
+// settleKeys applies to memory what a committed transaction did to the keys.
+func (w *writer) settleKeys(m movedKeys) {
+	for d, id := range w.gone {
+		w.recent.remove(recentKey{d, id})
 	}
-	if err := w.c.q(dropMoved).blob(from).blob(bound).run(); err != nil {
-		return h, err
+	for b := m.from; b < m.from+m.n; b++ {
+		w.recent.empty(b)
 	}
-	h.held -= int(w.c.Changes())
-	h.at = bound
-	if !found { // once round: what was there when the round began has been moved
-		err = w.c.q(upsertSetting).string(ledgerUpto).int(int64(h.began)).run()
-		h.at, h.began = nil, 0
+	for d, id := range w.added {
+		w.recent.add(recentKey{d, id})
 	}
-	return h, err
+	w.hand = m.hand
 }
 
 // closeLedger moves all keys in one round, so that the next start has nothing
@@ -153,7 +214,7 @@ func (w *writer) closeLedger() error {
 			return err
 		}
 		w.begin()
-		next, err := w.moveNext(w.hand, moveAtOnce)
+		m, err := w.moveNext(movedKeys{from: w.hand.at, hand: w.hand}, moveAtOnce)
 		if err == nil {
 			err = w.c.q("COMMIT").run()
 		}
@@ -161,8 +222,10 @@ func (w *writer) closeLedger() error {
 			w.rollback()
 			return err
 		}
-		if w.hand = next; next.at == nil {
+		if w.settleKeys(m); w.hand.at == 0 {
 			return nil
 		}
 	}
 }
+
+const moveAtOnce = 2048

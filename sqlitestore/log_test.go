@@ -147,7 +147,7 @@ func TestKeysThatWereOnlyInMemoryAreKnownAfterACrash(t *testing.T) {
 	first := s.arrival("e1", "one", "fulfil")
 	first.Body = body(s, "one")
 	known := s.verdict(first)
-	if s.number("SELECT count(*) FROM ledger") != 0 || s.number("SELECT count(*) FROM recent") != 2 {
+	if s.number("SELECT count(*) FROM ledger") != 0 || len(s.recent()) != 2 {
 		t.Fatal("this test is about keys that are in memory alone")
 	}
 	check := func(t *testing.T, s *file) {
@@ -170,7 +170,7 @@ func TestKeysThatWereOnlyInMemoryAreKnownAfterACrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = open(t, s.path, sqlitestore.Options{})
-	if n := s.number("SELECT count(*) FROM recent"); n != 0 {
+	if n := len(s.recent()); n != 0 {
 		t.Errorf("after a clean stop %d keys were loaded", n)
 	}
 	t.Run("after a clean stop", func(t *testing.T) { check(t, s) })
@@ -228,7 +228,7 @@ func TestKeysMoveToTheLedgerAndAreNeverForgottenOnTheWay(t *testing.T) {
 			t.Fatal("the hand never went round")
 		}
 		grow(s)
-		moved, waiting := s.number("SELECT count(*) FROM ledger"), s.number("SELECT count(*) FROM recent")
+		moved, waiting := s.number("SELECT count(*) FROM ledger"), int64(len(s.recent()))
 		if moved == 0 || moved+waiting != int64(len(ids)) {
 			t.Fatalf("of %d keys %d were moved and %d wait", len(ids), moved, waiting)
 		}
@@ -237,7 +237,7 @@ func TestKeysMoveToTheLedgerAndAreNeverForgottenOnTheWay(t *testing.T) {
 			continue
 		}
 		crashed, before := s.crashed(), len(ids)
-		if got, want := crashed.number("SELECT count(*) FROM recent"), crashed.number("SELECT count(*) FROM event WHERE id > coalesce(("+upto+"), 0)"); got != want {
+		if got, want := int64(len(crashed.recent())), crashed.number("SELECT count(*) FROM event WHERE id > coalesce(("+upto+"), 0)"); got != want {
 			t.Errorf("after a crash %d keys were loaded, want %d", got, want)
 		}
 		check(crashed, "after a crash on the way")

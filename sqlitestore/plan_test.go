@@ -20,8 +20,6 @@ var plans = map[string][]string{
 	"selectSilent":        {"SEARCH o USING INDEX operation_due (label=? AND due_at<?)"},
 	"endLeases":           {"SEARCH operation USING INDEX operation_due (label=? AND due_at>?)"},
 	"selectKey":           {"SEARCH ledger USING PRIMARY KEY (key=?)"},
-	"selectRecent":        {"SEARCH recent USING PRIMARY KEY (key=?)"},
-	"selectBound":         {"SEARCH recent USING PRIMARY KEY (key>?)"},
 	"selectKnown":         {"SEARCH event USING INTEGER PRIMARY KEY (rowid=?)"},
 	"selectOperation":     {"SEARCH o USING PRIMARY KEY (event=? AND n=?)"},
 	"selectOperations":    {"SEARCH o USING PRIMARY KEY (event=?)"},

@@ -120,7 +120,7 @@ func (w *writer) forget(id onceward.EventID, key, body []byte, eventID string) e
 		w.count(label, o.State, 0)
 	}
 	w.lately.forget(onceward.Digest(key))
-	if err := w.deleteKey(key, id); err != nil {
+	if err := w.deleteKey(onceward.Digest(key), id); err != nil {
 		return err
 	}
 	for _, d := range [...]*stmt{
@@ -137,7 +137,7 @@ func (w *writer) forget(id onceward.EventID, key, body []byte, eventID string) e
 		}
 	}
 	if len(body) > 0 {
-		return w.deleteKey(body, id)
+		return w.deleteKey(onceward.Digest(body), id)
 	}
 	return nil
 }

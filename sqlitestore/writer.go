@@ -22,6 +22,8 @@ type writer struct {
 	names    map[int64]string
 	sources  map[sourceKey]int64
 	segments *segmentWriter
+	recent   recent
+	keep     int // keys that wait in recent
 	hand     hand
 	lately   lately
 	wal      *walFile
@@ -31,8 +33,9 @@ type writer struct {
 	now    time.Time
 	fresh  map[onceward.Digest]freshEvent // events that it made
 	copies map[copyKey]*copies
-	moved  map[stateKey]int64 // counter changes
-	added  int                // new keys
+	moved  map[stateKey]int64                   // counter changes
+	added  map[onceward.Digest]onceward.EventID // new keys
+	gone   map[onceward.Digest]onceward.EventID // keys in recent that it forgot
 }
 
 type sourceKey struct{ tenant, name, environment string }
@@ -47,6 +50,7 @@ func newWriter(c *conn, s *Store) *writer {
 		store: s, c: c, segments: newSegmentWriter(),
 		labels: map[string]int64{}, names: map[int64]string{}, sources: map[sourceKey]int64{},
 		fresh: map[onceward.Digest]freshEvent{}, copies: map[copyKey]*copies{}, moved: map[stateKey]int64{},
+		added: map[onceward.Digest]onceward.EventID{}, gone: map[onceward.Digest]onceward.EventID{}, keep: keepRecent,
 	}
 }
 
@@ -120,7 +124,7 @@ func (w *writer) transaction(items []*batch.Item[func(*writer) error], results [
 			return errNoTransaction
 		}
 	}
-	next, err := w.flush()
+	keys, err := w.flush()
 	if err != nil {
 		return err
 	}
@@ -133,7 +137,7 @@ func (w *writer) transaction(items []*batch.Item[func(*writer) error], results [
 	if err != nil {
 		return err
 	}
-	w.hand = next
+	w.settleKeys(keys)
 	w.lately.add(w.fresh)
 	return nil
 }
@@ -154,7 +158,8 @@ func (w *writer) begin() {
 	clear(w.fresh)
 	clear(w.copies)
 	clear(w.moved)
-	w.added = 0
+	clear(w.added)
+	clear(w.gone)
 	w.dropSegments()
 }
 
@@ -168,15 +173,15 @@ func (w *writer) rollback() {
 }
 
 // flush writes what the transaction gathered in memory.
-func (w *writer) flush() (hand, error) {
+func (w *writer) flush() (movedKeys, error) {
 	if err := w.flushCopies(); err != nil {
-		return hand{}, err
+		return movedKeys{}, err
 	}
 	if err := w.flushSegments(); err != nil {
-		return hand{}, err
+		return movedKeys{}, err
 	}
 	if err := w.flushCounters(); err != nil {
-		return hand{}, err
+		return movedKeys{}, err
 	}
 	return w.moveSome()
 }

@@ -88,10 +88,11 @@ type Options struct {
 
 // Handler takes deliveries at /in/{source}.
 type Handler struct {
-	o       Options
-	sources atomic.Pointer[map[string]*Source]
-	hashers sync.Pool
-	older   []onceward.Pepper
+	o         Options
+	sources   atomic.Pointer[map[string]*Source]
+	hashers   sync.Pool
+	older     []onceward.Pepper
+	deadlines deadlines
 
 	requests, bytes atomic.Int64
 }
@@ -123,7 +124,7 @@ func New(o Options) *Handler {
 	if o.OnTook == nil {
 		o.OnTook = func(time.Duration) {}
 	}
-	h := &Handler{o: o, older: o.Peppers[1:]}
+	h := &Handler{o: o, older: o.Peppers[1:], deadlines: deadlines{budget: o.Commit}}
 	h.hashers.New = func() any { return o.Peppers[0].Hasher() }
 	h.SetSources(nil)
 	return h
@@ -187,9 +188,7 @@ func (h *Handler) deliver(w http.ResponseWriter, r *http.Request, source *Source
 		Payloads: source.Payloads, Keys: source.Keys, Arrivals: source.Provider.Arrivals(request),
 	}
 	reserved := h.plan(source, a)
-	// The sender may hang up; what it sent is still recorded.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), h.o.Commit)
-	defer cancel()
+	ctx := h.deadlines.next()
 	admitted, err := h.o.Store.Admit(ctx, a)
 	h.handOver(a, admitted, reserved)
 	if err == nil {
