@@ -122,6 +122,7 @@ type Planned struct {
 	Owner  string
 	Lease  time.Duration
 	Intend bool
+	Order  Order // Unordered unless its source's events are ordered
 }
 
 // Arrival is one event inside a delivery.
@@ -137,6 +138,9 @@ type Arrival struct {
 	Version    string
 	OccurredAt time.Time
 	Content    [32]byte // SHA-256 of Raw
+	StreamKey  string   // the sender's ordering key; empty without an order
+	Stream     Digest   // of the ordering key
+	Place      Place    // in the stream
 	Raw        []byte   // the event's exact bytes: the body, or the item in it
 	Item, Of   int
 	HideID     bool

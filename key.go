@@ -103,8 +103,9 @@ type Pepper struct {
 
 // Digests domains: an event's key and the memory of its signed body never meet.
 const (
-	domainKey  = "onceward/key/1\x00"
-	domainBody = "onceward/body/1\x00"
+	domainKey    = "onceward/key/1\x00"
+	domainBody   = "onceward/body/1\x00"
+	domainStream = "onceward/stream/1\x00"
 )
 
 // Digest returns the keyed digest of k.
@@ -133,6 +134,13 @@ func (h *Hasher) Body(k Key, part string, sha [32]byte) Digest {
 	k.EventID = part
 	h.buf, _ = k.AppendBinary(append(h.buf[:0], domainBody...))
 	h.buf = append(h.buf, sha[:]...)
+	return h.sum()
+}
+
+// Stream returns the digest of an ordering key within k's scope.
+func (h *Hasher) Stream(k Key, orderingKey string) Digest {
+	k.EventID = orderingKey
+	h.buf, _ = k.AppendBinary(append(h.buf[:0], domainStream...))
 	return h.sum()
 }
 

@@ -48,15 +48,21 @@ type Operation struct {
 	// Budget is the attempt number at which the retry budget was last renewed
 	// by a person; attempts count from it.
 	Budget   int
-	Intent   bool      // an outside call may have happened and is not accounted for
-	Doubt    bool      // that call may be an earlier attempt's, so that no later one proves that nothing happened
-	Unknown  bool      // its outcome was unknown at some time; repeating needs consent
-	Disputed bool      // a late report contradicts what was decided since
-	Owner    string    // process that holds the lease; empty without one
-	DueAt    time.Time // next run, or end of the lease; zero when nothing is due
-	Result   string    // reference that the other side gave, at most [MaxResult] bytes
-	Reason   string    // why it stands where it stands, for people
-	Changed  time.Time
+	Intent   bool // an outside call may have happened and is not accounted for
+	Doubt    bool // that call may be an earlier attempt's, so that no later one proves that nothing happened
+	Unknown  bool // its outcome was unknown at some time; repeating needs consent
+	Disputed bool // a late report contradicts what was decided since
+	// Stream numbers the stream in which it is ordered, at Place; 0 is none.
+	Stream     int64
+	Place      Place
+	Waved      bool      // a person let it go on in its stream
+	Superseded bool      // completed without an effect: stale in its stream
+	Refetch    bool      // the destination is to read the current state
+	Owner      string    // process that holds the lease; empty without one
+	DueAt      time.Time // next run, or end of the lease; zero when nothing is due
+	Result     string    // reference that the other side gave, at most [MaxResult] bytes
+	Reason     string    // why it stands where it stands, for people
+	Changed    time.Time
 }
 
 // MaxResult bounds a result reference, in bytes.

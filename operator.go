@@ -46,6 +46,7 @@ func (o Operation) Retry(d Decision, now time.Time) (Operation, string, error) {
 		by = "T18+T20"
 	case Quarantined:
 		by = "T22"
+		o.Waved = o.Stream != 0
 	case FailedBeforeEffect:
 		o.DueAt, o.Budget, o.Changed = now, o.Attempt, now
 		return o, "T14b", nil

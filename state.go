@@ -106,5 +106,6 @@ func Transitions() []Transition {
 		{"T24", Received, Quarantined, "receiver", "conflict before any effect"},
 		{"T24", FailedBeforeEffect, Quarantined, "receiver", "conflict before any effect"},
 		{"T25", Received, Completed, "gate", "stale version or ignored type; no effect"},
+		{"T25", FailedBeforeEffect, Completed, "gate", "stale version since; no effect"},
 	}
 }

@@ -29,6 +29,7 @@ var rows = map[string]string{
 	"failed_before_effect → failed_before_effect": "T14b",
 	"failed_before_effect → dead_lettered":        "T15",
 	"failed_before_effect → quarantined":          "T24",
+	"failed_before_effect → completed":            "T25",
 	"unknown_outcome → completed":                 "T16 T19",
 	"unknown_outcome → failed_before_effect":      "T17",
 	"unknown_outcome → dead_lettered":             "T18",

@@ -136,6 +136,11 @@ func (s *Source) classify(in *input, a *onceward.Arrival, form bool) {
 	if f.versioned && why == "" && !matchesAny(s.versions, a.Version) {
 		hold(a, "version "+a.Version+" is not in versions")
 	}
+	if f.order != nil {
+		if why = s.inStream(in, a); why != "" {
+			hold(a, why)
+		}
+	}
 	if f.occurred != nil {
 		if found := in.read(f.occurred); found.state == present {
 			a.OccurredAt, _ = instant(found.text)

@@ -19,7 +19,8 @@ type fields struct {
 	signed            bool // the whole id is inside the signature
 	byScheme          bool // the id's header depends on the request
 	typeInID          bool
-	remember          bool // signed bodies are to be remembered
+	remember          bool      // signed bodies are to be remembered
+	order             *ordering // nil without an order
 }
 
 // maxIDParts keeps a joined id readable.
@@ -62,6 +63,9 @@ func (f *fields) compile(s *Source, o *Options) error {
 			return err
 		}
 		*one.to = e
+	}
+	if err := f.compileOrder(s, &o.Order); err != nil {
+		return err
 	}
 	// Most senders post no forms, but a client may say so of any body: only a
 	// contract that knows forms reads them in another way.

@@ -25,6 +25,7 @@ type Options struct {
 	Type, OccurredAt, Version string
 	Versions                  []string // patterns with *; other versions are quarantined
 	Items                     string   // where the items of a batch are
+	Order                     OrderOptions
 
 	Tolerance *time.Duration // replaces the contract's; 0 or less does not enforce freshness
 	HideIDs   bool           // the sender's ids are not to be kept in readable form

@@ -118,7 +118,7 @@ func (w *writer) admitNew(a *onceward.Admission, r *onceward.Arrival, e newEvent
 	if verdict == onceward.Accepted {
 		result.Operations = make([]onceward.Operation, len(r.Operations))
 		for i := range r.Operations {
-			if result.Operations[i], err = w.plan(onceward.OperationID{Event: id, N: i + 1}, &r.Operations[i]); err != nil {
+			if result.Operations[i], err = w.plan(onceward.OperationID{Event: id, N: i + 1}, r, &r.Operations[i]); err != nil {
 				return onceward.Admitted{}, err
 			}
 		}
@@ -132,12 +132,15 @@ const insertOperation = `INSERT INTO operation (event, n, label, generation, sta
 
 // plan writes an operation: T0, and when a worker is waiting for it T2 (and T4)
 // in the same write.
-func (w *writer) plan(id onceward.OperationID, p *onceward.Planned) (onceward.Operation, error) {
+func (w *writer) plan(id onceward.OperationID, a *onceward.Arrival, p *onceward.Planned) (onceward.Operation, error) {
 	label, err := w.label(p.Name)
 	if err != nil {
 		return onceward.Operation{}, err
 	}
 	o := onceward.Operation{ID: id, Name: p.Name, State: onceward.Received, Effect: p.Effect, DueAt: w.now, Changed: w.now}
+	if p.Order.Mode != onceward.Unordered {
+		return w.planOrdered(label, o, a, p.Order)
+	}
 	if p.Owner != "" {
 		if o, _, err = o.Take(p.Owner, onceward.Limits{Lease: p.Lease}, p.Intend, w.now); err != nil {
 			return onceward.Operation{}, err

@@ -33,6 +33,13 @@ func (s *Store) Claim(ctx context.Context, r onceward.ClaimRequest) (leased []on
 			return err
 		}
 		for _, o := range due {
+			o, may, err := w.mayTake(o)
+			if err != nil {
+				return err
+			}
+			if !may {
+				continue
+			}
 			taken, err := w.take(o, r)
 			if err != nil {
 				return err

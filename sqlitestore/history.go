@@ -108,8 +108,10 @@ func (s *Store) Counts(ctx context.Context) (all []onceward.Count, err error) {
 	return all, err
 }
 
-const selectOldest = `SELECT min(event) FROM (SELECT o.event FROM operation o INDEXED BY operation_due JOIN label l ON l.id = o.label
- WHERE l.name = ? AND o.due_at IS NOT NULL LIMIT 200000)`
+const selectOldest = `SELECT min(event) FROM (SELECT event FROM (SELECT o.event FROM operation o INDEXED BY operation_due JOIN label l ON l.id = o.label
+ WHERE l.name = ?1 AND o.due_at IS NOT NULL LIMIT 200000)
+ UNION ALL SELECT event FROM (SELECT o.event FROM operation o INDEXED BY operation_waiting JOIN label l ON l.id = o.label
+ WHERE l.name = ?1 AND o.stream IS NOT NULL AND o.state <> 4 AND o.due_at IS NULL AND (o.state = 1 OR o.state = 5) LIMIT 200000))`
 
 // Oldest returns when the oldest event was received that still has an open
 // operation of this name; zero when there is none. It looks at no more than

@@ -74,7 +74,7 @@ func (c *conn) operations(id onceward.EventID) (all []onceward.Operation, err er
 
 func scanNamed(s *stmt) onceward.Operation {
 	o, _ := scanOperation(s)
-	o.Name = s.ColumnText(16)
+	o.Name = s.ColumnText(operationWidth)
 	return o
 }
 

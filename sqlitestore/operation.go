@@ -7,13 +7,18 @@ import (
 )
 
 const (
-	flagUnknown  = 1
-	flagDisputed = 2
-	flagDoubt    = 4
+	flagUnknown    = 1
+	flagDisputed   = 2
+	flagDoubt      = 4
+	flagWaved      = 32
+	flagSuperseded = 64
+	flagRefetch    = 128
 )
 
 const (
-	operationColumns = `o.event, o.n, o.label, o.generation, o.state, o.effect, o.fence, o.attempt, o.budget, o.intent, o.flags, o.owner, o.due_at, o.result, o.reason, o.changed`
+	operationColumns = `o.event, o.n, o.label, o.generation, o.state, o.effect, o.fence, o.attempt, o.budget, o.intent, o.flags, o.owner, o.due_at, o.result, o.reason, o.changed, o.stream, o.place`
+	// operationWidth is how many columns those are: what a query adds comes next.
+	operationWidth   = 18
 	selectOperation  = `SELECT ` + operationColumns + ` FROM operation o WHERE o.event = ? AND o.n = ?`
 	selectOperations = `SELECT ` + operationColumns + ` FROM operation o WHERE o.event = ? ORDER BY o.n`
 )
@@ -21,7 +26,7 @@ const (
 // scanOperation reads operationColumns; the label is returned beside it.
 func scanOperation(s *stmt) (o onceward.Operation, label int64) {
 	flags := s.ColumnInt64(10)
-	return onceward.Operation{
+	o = onceward.Operation{
 		ID:         onceward.OperationID{Event: onceward.EventID(s.ColumnInt64(0)), N: int(s.ColumnInt64(1))},
 		Generation: int(s.ColumnInt64(3)),
 		State:      onceward.State(s.ColumnInt64(4)),
@@ -38,7 +43,15 @@ func scanOperation(s *stmt) (o onceward.Operation, label int64) {
 		Result:     s.ColumnText(13),
 		Reason:     s.ColumnText(14),
 		Changed:    s.columnTime(15),
-	}, s.ColumnInt64(2)
+		Stream:     s.ColumnInt64(16),
+		Waved:      flags&flagWaved != 0,
+		Superseded: flags&flagSuperseded != 0,
+		Refetch:    flags&flagRefetch != 0,
+	}
+	if o.Stream != 0 {
+		_ = o.Place.UnmarshalBinary(s.ColumnRawBlob(17)) // a CHECK holds its length
+	}
+	return o, s.ColumnInt64(2)
 }
 
 // operation loads one operation; onceward.ErrNotFound when there is none.
@@ -88,6 +101,15 @@ func (w *writer) move(from, to onceward.Operation) error {
 	if to.Doubt {
 		flags |= flagDoubt
 	}
+	if to.Waved {
+		flags |= flagWaved
+	}
+	if to.Superseded {
+		flags |= flagSuperseded
+	}
+	if to.Refetch {
+		flags |= flagRefetch
+	}
 	if err := w.c.q(updateOperation).int(int64(to.ID.Event)).int(int64(to.ID.N)).int(int64(to.Generation)).int(int64(to.State)).
 		int(int64(to.Effect)).int(to.Fence).int(int64(to.Attempt)).int(int64(to.Budget)).bool(to.Intent).int(flags).
 		text(to.Owner).time(to.DueAt).text(to.Result).text(to.Reason).time(to.Changed).
@@ -96,6 +118,14 @@ func (w *writer) move(from, to onceward.Operation) error {
 	}
 	if w.c.Changes() != 1 {
 		return fmt.Errorf("operation %s: %w", to.ID, onceward.ErrFenced)
+	}
+	if to.Stream != 0 {
+		w.touched[to.Stream] = true
+		if to.State == onceward.Completed && !to.Superseded {
+			if err := w.applied(to); err != nil {
+				return err
+			}
+		}
 	}
 	if from.State == to.State {
 		return nil

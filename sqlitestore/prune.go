@@ -131,6 +131,14 @@ func (w *writer) forget(id onceward.EventID, key, body []byte, eventID string) e
 			return err
 		}
 	}
+	for _, o := range operations {
+		if o.Stream == 0 {
+			continue
+		}
+		if err := w.c.q(deleteStream).int(o.Stream).run(); err != nil {
+			return err
+		}
+	}
 	for _, text := range references(eventID) {
 		if err := w.c.q(deleteReference).int(referenceHash(text)).int(int64(id)).run(); err != nil {
 			return err

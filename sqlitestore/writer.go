@@ -30,12 +30,13 @@ type writer struct {
 	logged   int // pages in the log after the last commit
 
 	// Of the running transaction:
-	now    time.Time
-	fresh  map[onceward.Digest]freshEvent // events that it made
-	copies map[copyKey]*copies
-	moved  map[stateKey]int64                   // counter changes
-	added  map[onceward.Digest]onceward.EventID // new keys
-	gone   map[onceward.Digest]onceward.EventID // keys in recent that it forgot
+	now     time.Time
+	fresh   map[onceward.Digest]freshEvent // events that it made
+	copies  map[copyKey]*copies
+	moved   map[stateKey]int64                   // counter changes
+	added   map[onceward.Digest]onceward.EventID // new keys
+	gone    map[onceward.Digest]onceward.EventID // keys in recent that it forgot
+	touched map[int64]bool                       // streams whose operations it changed
 }
 
 type sourceKey struct{ tenant, name, environment string }
@@ -50,7 +51,7 @@ func newWriter(c *conn, s *Store) *writer {
 		store: s, c: c, segments: newSegmentWriter(),
 		labels: map[string]int64{}, names: map[int64]string{}, sources: map[sourceKey]int64{},
 		fresh: map[onceward.Digest]freshEvent{}, copies: map[copyKey]*copies{}, moved: map[stateKey]int64{},
-		added: map[onceward.Digest]onceward.EventID{}, gone: map[onceward.Digest]onceward.EventID{}, keep: keepRecent,
+		added: map[onceward.Digest]onceward.EventID{}, gone: map[onceward.Digest]onceward.EventID{}, touched: map[int64]bool{}, keep: keepRecent,
 	}
 }
 
@@ -160,6 +161,7 @@ func (w *writer) begin() {
 	clear(w.moved)
 	clear(w.added)
 	clear(w.gone)
+	clear(w.touched)
 	w.dropSegments()
 }
 
@@ -174,6 +176,9 @@ func (w *writer) rollback() {
 
 // flush writes what the transaction gathered in memory.
 func (w *writer) flush() (movedKeys, error) {
+	if err := w.advanceAll(); err != nil {
+		return movedKeys{}, err
+	}
 	if err := w.flushCopies(); err != nil {
 		return movedKeys{}, err
 	}

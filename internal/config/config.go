@@ -74,7 +74,7 @@ type Source struct {
 	OccurredAt    string        `yaml:"occurred_at" doc:"Where the time of the occurrence is."`
 	Version       string        `yaml:"version" doc:"Where the schema version is."`
 	Versions      []string      `yaml:"versions" doc:"Schema versions that are understood; a * may end one. Others are quarantined."`
-	_             later         `yaml:"order" later:"ordering by key and version"`
+	Order         *Order        `yaml:"order" doc:"Runs the events of one object in order; events are unordered when it is left out."`
 	Repeat        string        `yaml:"repeat" default:"once" enum:"once" later:"coalesce" doc:"once: a known event never runs again."`
 	RepeatIDs     []string      `yaml:"repeat_ids" doc:"Event ids that are never deduplicated, such as the one fixed id of a console's test events."`
 	HideIDs       bool          `yaml:"hide_ids" doc:"Keep only the digest of the sender's event id."`
@@ -85,6 +85,20 @@ type Source struct {
 	Strict        bool          `yaml:"strict" doc:"Answer 422 instead of 200 to what is authentic but cannot be processed."`
 	_             later         `yaml:"kind" later:"sources that one's own clients post to"`
 	_             later         `yaml:"wait" later:"answers that wait for the operation's result"`
+}
+
+// Order says in which order the events of one object run. Another object's are
+// never held up by them.
+type Order struct {
+	Key     string        `yaml:"key" required:"say where the id of the object is whose events are ordered" doc:"Where the ordering key is, for example body:object.id."`
+	Version string        `yaml:"version" doc:"Where the object's version is: a whole number, or for latest a time (RFC 3339). Not with refetch."`
+	Epoch   string        `yaml:"epoch" doc:"Where there is something that rises when the versions begin anew."`
+	Mode    string        `yaml:"mode" required:"say how: latest, strict or refetch" enum:"latest,strict,refetch" doc:"latest: what is older than what was applied is superseded. strict: one version after the other, without gaps. refetch: any order, one at a time, and Onceward-Order: refetch tells the destination to read the current state."`
+	Tie     string        `yaml:"tie" default:"apply" enum:"apply,refetch,quarantine" doc:"latest: an equal version with other content. apply runs it in order of arrival. The same content is superseded; strict quarantines in any case."`
+	Gap     time.Duration `yaml:"gap" default:"5m" min:"1ms" doc:"strict: how long a missing version is waited for."`
+	OnGap   string        `yaml:"on_gap" default:"quarantine" enum:"quarantine,proceed,refetch" doc:"strict: what happens when it did not come. What comes late after proceed or refetch is superseded."`
+	Stuck   string        `yaml:"stuck" default:"block" enum:"block,skip" doc:"Whether a predecessor that is parked (unknown outcome, dead, quarantined) holds its object's events up until a person decides, or is skipped."`
+	Hold    int           `yaml:"hold" default:"1000" min:"1" doc:"How many events of one object may wait, at most 4000; the newest beyond that are quarantined."`
 }
 
 // Retention says how long a source's events are remembered. It is a minimum:

@@ -97,7 +97,7 @@ func TestFullFile(t *testing.T) {
 					Content: "{timestamp}.{url}.{header:X-Topic}.{body}", Timestamp: "header:X-Time", Tolerance: 90 * time.Second, Decoded: true,
 				},
 				Identity: []string{"header:X-Account", "item:id"}, Items: "body:events", Type: "item:type", OccurredAt: "item:created",
-				Version: "body:api_version", Versions: []string{"2025-*", "2026-*"},
+				Version: "body:api_version", Versions: []string{"2025-*", "2026-*"}, Order: &config.Order{Key: "item:object", Version: "item:version", Epoch: "item:epoch", Mode: "strict", Tie: "apply", Gap: 10 * time.Minute, OnGap: "proceed", Stuck: "skip", Hold: 50},
 			},
 			{
 				Name: "raw", StableID: "raw", Provider: "none", Mode: "any", Identity: []string{"body-sha256"},

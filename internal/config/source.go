@@ -31,6 +31,7 @@ func (v *validator) source(s *Source) {
 			v.add(field+"."+part.name, "has %d bytes, more than 128", len(part.value))
 		}
 	}
+	v.order(field, s)
 	v.retention(field, &s.Retention)
 }
 
@@ -140,12 +141,44 @@ func (v *validator) locators(field string, s *Source) {
 			v.locator(name, id, kinds...)
 		}
 	}
-	for _, l := range []struct{ name, value string }{{"type", s.Type}, {"occurred_at", s.OccurredAt}, {"version", s.Version}} {
+	located := []struct{ name, value string }{{"type", s.Type}, {"occurred_at", s.OccurredAt}, {"version", s.Version}}
+	if o := s.Order; o != nil {
+		located = append(located, []struct{ name, value string }{{"order.key", o.Key}, {"order.version", o.Version}, {"order.epoch", o.Epoch}}...)
+	}
+	for _, l := range located {
 		if l.value != "" {
 			v.locator(field+"."+l.name, l.value, kinds...)
 		}
 	}
 }
+
+// order checks what a source's order needs, and refuses what it would ignore.
+func (v *validator) order(field string, s *Source) {
+	o := s.Order
+	if o == nil {
+		return
+	}
+	field += ".order"
+	if !slices.Contains([]string{"latest", "strict", "refetch"}, o.Mode) {
+		return // that is said already
+	}
+	if o.Mode != "refetch" && o.Version == "" {
+		v.add(field+".version", "is missing; mode %s compares versions", o.Mode)
+	}
+	if o.Hold > maxHold {
+		v.add(field+".hold", "is more than %d, which is the most that one look at an object reads", maxHold)
+	}
+	for _, only := range []struct {
+		name  string
+		modes []string
+	}{{"version", []string{"latest", "strict"}}, {"epoch", []string{"latest", "strict"}}, {"tie", []string{"latest"}}, {"gap", []string{"strict"}}, {"on_gap", []string{"strict"}}} {
+		if _, given := v.at[field+"."+only.name]; given && !slices.Contains(only.modes, o.Mode) {
+			v.add(field+"."+only.name, "means nothing with mode %s; leave it out", o.Mode)
+		}
+	}
+}
+
+const maxHold = 4000
 
 func (v *validator) locator(field, text string, kinds ...string) {
 	kind, name, _ := strings.Cut(text, ":")

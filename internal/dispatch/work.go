@@ -136,7 +136,7 @@ func (d *Dispatcher) call(ctx context.Context, j job) (out onceward.Outcome, pau
 	answer := j.op.lane.Client.Do(ctx, forward.Call{
 		Key:   l.Event.Key.Downstream(l.Operation.Name, l.Operation.Generation, ""),
 		Event: l.Event.ID, Operation: l.Operation.Name, Source: l.Event.Source, Type: l.Event.Type,
-		Attempt: l.Lease.Attempt, Item: l.Event.Item, Of: l.Event.Of, Payload: l.Payload,
+		Attempt: l.Lease.Attempt, Item: l.Event.Item, Of: l.Event.Of, Refetch: l.Operation.Refetch, Payload: l.Payload,
 		TraceParent:   traceParent(l),
 		SignedHeaders: j.op.SignedHeaders[l.Event.Source],
 		SendBefore:    time.Now().Add(l.Lease.Until.Sub(d.o.Now()) - margin/2),
@@ -194,6 +194,9 @@ func (d *Dispatcher) settled(j job, out onceward.Outcome, o onceward.Operation) 
 	}
 	if !o.DueAt.IsZero() {
 		j.op.wakeAt(o.DueAt)
+	}
+	if o.Stream != 0 { // its successor may be due now
+		j.op.wakeAt(d.o.Now())
 	}
 	level := slog.LevelDebug
 	switch o.State {

@@ -21,7 +21,8 @@ type Call struct {
 	Source    string
 	Type      string
 	Attempt   int
-	Item, Of  int // place in a batch body, from 1; 0 of 0 otherwise
+	Item, Of  int  // place in a batch body, from 1; 0 of 0 otherwise
+	Refetch   bool // the payload is only a hint: the current state is to be read
 	Payload   onceward.Payload
 	Method    string // default POST
 	// TraceParent replaces the sender's; empty leaves the sender's alone.
@@ -74,6 +75,9 @@ func (c *Client) headers(call Call) http.Header {
 	}
 	if call.Of > 0 {
 		h["Onceward-Item"] = []string{strconv.Itoa(call.Item) + "/" + strconv.Itoa(call.Of)}
+	}
+	if call.Refetch {
+		h["Onceward-Order"] = []string{"refetch"}
 	}
 	if call.TraceParent != "" {
 		h["Traceparent"] = []string{cleanValue(call.TraceParent)}

@@ -68,7 +68,7 @@ func newPlan(c *config.Config) (*plan, error) {
 		p.sources[s.Name] = &intake.Source{
 			Name: s.Name, Provider: source, Operations: effects[s.Name],
 			Payloads: s.Retention.Payloads, Keys: s.Retention.Keys, MaxBody: maxBody(c, source.Contract()),
-			Strict: s.Strict, Reject: s.OnConflict == "reject",
+			Strict: s.Strict, Reject: s.OnConflict == "reject", Order: newOrder(s.Order),
 		}
 		for n, o := range c.Operations {
 			if slices.Contains(o.Sources, s.Name) {
@@ -99,6 +99,9 @@ func NewSource(c *config.Config, s *config.Source) (*provider.Source, error) {
 		ID: s.Identity, Type: s.Type, OccurredAt: s.OccurredAt, Version: s.Version, Versions: s.Versions, Items: s.Items,
 		HideIDs: s.HideIDs, RepeatIDs: s.RepeatIDs, LiteralSecret: s.SecretLiteral,
 	}
+	if order := s.Order; order != nil {
+		o.Order = provider.OrderOptions{Key: order.Key, Version: order.Version, Epoch: order.Epoch, Counter: order.Mode == "strict"}
+	}
 	if known, ok := provider.Find(s.Provider); ok {
 		o.MaxBody = maxBody(c, &known)
 	}
@@ -123,6 +126,20 @@ func NewSource(c *config.Config, s *config.Source) (*provider.Source, error) {
 		}
 	}
 	return provider.New(o)
+}
+
+// newOrder says a configured order in the vocabulary's words.
+func newOrder(o *config.Order) onceward.Order {
+	if o == nil {
+		return onceward.Order{}
+	}
+	choice := map[string]onceward.Choice{
+		"quarantine": onceward.ChooseQuarantine, "apply": onceward.ChooseProceed, "proceed": onceward.ChooseProceed, "refetch": onceward.ChooseRefetch,
+	}
+	return onceward.Order{
+		Mode: map[string]onceward.Ordering{"latest": onceward.LatestFirst, "strict": onceward.StrictOrder, "refetch": onceward.RefetchOnly}[o.Mode],
+		Tie:  choice[o.Tie], OnGap: choice[o.OnGap], Gap: o.Gap, Skip: o.Stuck == "skip", Hold: o.Hold,
+	}
 }
 
 const defaultMaxBody = 5 << 20

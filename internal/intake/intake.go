@@ -62,6 +62,7 @@ type Source struct {
 	MaxBody    int64
 	Strict     bool // what cannot be processed is answered 422
 	Reject     bool // so is a conflict
+	Order      onceward.Order
 
 	refusals throttle
 }
@@ -91,6 +92,7 @@ type Handler struct {
 	o         Options
 	sources   atomic.Pointer[map[string]*Source]
 	hashers   sync.Pool
+	streams   streamHasher
 	older     []onceward.Pepper
 	deadlines deadlines
 
@@ -125,6 +127,7 @@ func New(o Options) *Handler {
 		o.OnTook = func(time.Duration) {}
 	}
 	h := &Handler{o: o, older: o.Peppers[1:], deadlines: deadlines{budget: o.Commit}}
+	h.streams.pepper = o.Peppers[len(o.Peppers)-1]
 	h.hashers.New = func() any { return o.Peppers[0].Hasher() }
 	h.SetSources(nil)
 	return h
@@ -220,12 +223,19 @@ func (h *Handler) plan(source *Source, a *onceward.Admission) (reserved []Place)
 		if r.Verdict != onceward.Accepted {
 			continue
 		}
+		if source.Order.Mode != onceward.Unordered {
+			r.Stream = h.streams.stream(r)
+		}
 		for _, op := range source.Operations {
 			if !op.wants(r.Type) {
 				continue
 			}
-			planned := onceward.Planned{Name: op.Name, Effect: op.Effect}
-			reserved = append(reserved, h.o.Handoff.Reserve(op.Name, &planned))
+			planned := onceward.Planned{Name: op.Name, Effect: op.Effect, Order: source.Order}
+			var place Place
+			if planned.Order.Mode == onceward.Unordered { // otherwise its stream says when it runs
+				place = h.o.Handoff.Reserve(op.Name, &planned)
+			}
+			reserved = append(reserved, place)
 			r.Operations = append(r.Operations, planned)
 		}
 		if len(r.Operations) == 0 {

@@ -77,7 +77,7 @@ type Open func(t *testing.T, clock *Clock) Store
 // Run runs every case; fresh returns an opener on new, empty data.
 func Run(t *testing.T, fresh func(t *testing.T) Open) {
 	for name, group := range map[string]map[string]func(*suite){
-		"admit": admitCases, "lease": leaseCases, "settle": settleCases, "operator": operatorCases, "list": listCases, "memory": memoryCases,
+		"admit": admitCases, "lease": leaseCases, "settle": settleCases, "operator": operatorCases, "list": listCases, "memory": memoryCases, "order": orderCases,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for name, test := range group {
@@ -98,6 +98,8 @@ type suite struct {
 	Store
 	clock *Clock
 	open  Open
+
+	ordered sync.Mutex // guards the names that ordered cases give
 }
 
 var ctx = context.Background()

@@ -91,15 +91,39 @@ CREATE TABLE operation (
   result     TEXT,
   reason     TEXT,
   changed    INTEGER NOT NULL,
+  stream     INTEGER,            -- where it is ordered, and at which place
+  place      BLOB,
   PRIMARY KEY (event, n),
   -- No IN lists here: SQLite builds a table for each of them, at every write.
-  CHECK ((state < 4 OR state = 5) = (due_at IS NOT NULL)),
+  CHECK ((state < 4 OR state = 5) = (due_at IS NOT NULL) OR (stream IS NOT NULL AND due_at IS NULL AND (state = 1 OR state = 5))),
+  CHECK ((stream IS NULL) = (place IS NULL) AND (place IS NULL OR length(place) = 16)),
   CHECK (owner IS NULL OR state = 2 OR state = 3),
   CHECK (intent = 0 OR state = 2 OR state = 6 OR state = 7),
   CHECK (attempt > 0 OR NOT (state = 2 OR state = 3 OR state = 6))
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX operation_due ON operation (label, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX operation_stream ON operation (stream, place) WHERE stream IS NOT NULL;
+CREATE INDEX operation_waiting ON operation (stream, place) WHERE stream IS NOT NULL AND state <> 4;
 CREATE INDEX operation_parked ON operation (state, event, n) WHERE state >= 6;
+
+-- The operations of one name that share an ordering key run in order.
+CREATE TABLE stream (
+  id        INTEGER PRIMARY KEY,
+  label     INTEGER NOT NULL,
+  key       BLOB NOT NULL CHECK (length(key) = 16),
+  mode      INTEGER NOT NULL CHECK (mode BETWEEN 1 AND 3),
+  tie       INTEGER NOT NULL,
+  on_gap    INTEGER NOT NULL,
+  gap       INTEGER NOT NULL,
+  skip      INTEGER NOT NULL,
+  hold      INTEGER NOT NULL,
+  begun     INTEGER NOT NULL DEFAULT 0,
+  first     BLOB,
+  applied   BLOB,
+  content   BLOB,
+  gap_since INTEGER,
+  UNIQUE (label, key)
+) STRICT;
 
 -- +goose StatementBegin
 CREATE TRIGGER operation_guard BEFORE UPDATE ON operation

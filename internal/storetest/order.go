@@ -1,0 +1,413 @@
+package storetest
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/onceward/onceward"
+)
+
+// Cases 78 to 84 are those of the contract's list of test cases.
+var orderCases = map[string]func(*suite){
+	"case 78: latest applies the newer version and supersedes the older": func(s *suite) {
+		st := s.stream(onceward.Order{Mode: onceward.LatestFirst, Tie: onceward.ChooseProceed})
+		two, one := st.arrive(2), st.arrive(1)
+		st.runs(2, two) // when both are there they run in order
+		if o := s.want(one, onceward.Completed); o.Superseded {
+			s.Errorf("the older one came in time, and is %s", o.Reason)
+		}
+	},
+	"case 78: what is older than what was applied never runs": func(s *suite) {
+		st := s.stream(onceward.Order{Mode: onceward.LatestFirst, Tie: onceward.ChooseProceed})
+		two := st.arrive(2)
+		st.succeed(st.take(two))
+		one := st.arrive(1)
+		o := s.want(one, onceward.Completed)
+		if !o.Superseded || o.Attempt != 0 || !strings.Contains(o.Reason, "older than 2") {
+			s.Fatalf("the older one is %+v", o)
+		}
+		st.audited(one, "T25", "gate")
+		st.idle()
+		s.counts("completed=2")
+	},
+	"an older version that waits for its next attempt is superseded": func(s *suite) {
+		st := s.stream(onceward.Order{Mode: onceward.LatestFirst, Tie: onceward.ChooseProceed})
+		one := st.arrive(1)
+		st.settle(st.take(one), onceward.NotApplied("busy", s.clock.Now().Add(time.Minute)))
+		two := st.arrive(2)
+		st.succeed(st.take(two))
+		s.clock.Advance(2 * time.Minute)
+		st.idle()
+		if o := s.want(one, onceward.Completed); !o.Superseded {
+			s.Fatalf("the older one is %+v", o)
+		}
+	},
+	"case 79: strict runs 1, 3, 2 in the order 1, 2, 3": func(s *suite) {
+		st := s.stream(strict())
+		one, three := st.arrive(1), st.arrive(3)
+		st.succeed(st.take(one))
+		st.idle()
+		two := st.arrive(2)
+		st.succeed(st.take(two))
+		st.succeed(st.take(three))
+	},
+	"case 80: a gap that lasts is quarantined, and what was missing goes on": func(s *suite) {
+		st := s.stream(strict())
+		st.succeed(st.take(st.arrive(1)))
+		three := st.arrive(3)
+		s.clock.Advance(4 * time.Minute)
+		st.idle()
+		s.want(three, onceward.Received)
+		s.clock.Advance(2 * time.Minute)
+		st.idle()
+		if o := s.want(three, onceward.Quarantined); !strings.Contains(o.Reason, "2 has not come") {
+			s.Fatalf("held because %q", o.Reason)
+		}
+		st.audited(three, "T24", "gate")
+		two := st.arrive(2)
+		st.succeed(st.take(two))
+		st.idle() // the third is a person's now
+		st.release(three)
+		st.succeed(st.take(three))
+	},
+	"case 80: a gap that may be passed over is put on record, and what comes late is superseded": func(s *suite) {
+		order := strict()
+		order.OnGap = onceward.ChooseRefetch
+		st := s.stream(order)
+		st.succeed(st.take(st.arrive(1)))
+		three := st.arrive(3)
+		s.clock.Advance(6 * time.Minute)
+		l := st.take(three)
+		if !l.Operation.Refetch {
+			s.Error("the destination is not told to read the current state")
+		}
+		st.audited(three, "order", "gate")
+		st.succeed(l)
+		two := st.arrive(2)
+		if o := s.want(two, onceward.Completed); !o.Superseded || !strings.Contains(o.Reason, "late after the gap") {
+			s.Fatalf("the late one is %+v", o)
+		}
+	},
+	"a stream that is first seen in the middle begins there after the wait": func(s *suite) {
+		st := s.stream(strict())
+		seven := st.arrive(7)
+		st.idle()
+		five := st.arrive(5)
+		s.clock.Advance(6 * time.Minute)
+		st.succeed(st.take(five))
+		st.idle() // six may come
+		st.succeed(st.take(st.arrive(6)))
+		st.succeed(st.take(seven))
+	},
+	"case 81: an equal version with other content is not stale": func(s *suite) {
+		st := s.stream(onceward.Order{Mode: onceward.LatestFirst, Tie: onceward.ChooseProceed})
+		a, b := st.arrive(1), st.arrive(1)
+		st.runs(1, a)
+		st.runs(1, b)
+	},
+	"case 81: an equal version with the same content is superseded": func(s *suite) {
+		st := s.stream(onceward.Order{Mode: onceward.LatestFirst, Tie: onceward.ChooseProceed})
+		st.succeed(st.take(st.arrive(1)))
+		if o := s.want(st.arriveWith(1, "body 1"), onceward.Completed); !o.Superseded {
+			s.Fatalf("it is %+v", o)
+		}
+	},
+	"case 81: an equal version is quarantined where that was chosen": func(s *suite) {
+		for _, order := range []onceward.Order{{Mode: onceward.LatestFirst, Tie: onceward.ChooseQuarantine}, strict()} {
+			st := s.stream(order)
+			st.succeed(st.take(st.arrive(1)))
+			tie := st.arrive(1)
+			s.want(tie, onceward.Quarantined)
+			st.succeed(st.take(st.arrive(2))) // which holds nobody up
+			st.release(tie)
+			if order.Mode == onceward.LatestFirst { // 2 was applied since: the guard holds for persons, too
+				s.want(tie, onceward.Completed)
+			} else {
+				st.succeed(st.take(tie))
+			}
+		}
+	},
+	"case 82: two workers never have two operations of one stream": func(s *suite) {
+		st := s.stream(onceward.Order{Mode: onceward.RefetchOnly})
+		const n = 40
+		var ids []onceward.OperationID
+		for range n {
+			ids = append(ids, st.arrive(1))
+		}
+		var mu sync.Mutex
+		active, done := 0, 0
+		var wg sync.WaitGroup
+		for w := range 4 {
+			wg.Go(func() {
+				for {
+					leased := s.claim(fmt.Sprint("w", w), onceward.Keyed, 10)
+					mu.Lock()
+					active += len(leased)
+					if active > 1 {
+						s.Errorf("%d are active at once", active)
+					}
+					mu.Unlock()
+					for _, l := range leased {
+						mu.Lock()
+						active--
+						done++
+						mu.Unlock()
+						st.succeed(l)
+					}
+					mu.Lock()
+					end := done == n
+					mu.Unlock()
+					if end {
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		for _, id := range ids {
+			if o := s.want(id, onceward.Completed); o.Attempt != 1 || !o.Refetch {
+				s.Errorf("%+v", o)
+			}
+		}
+	},
+	"case 83: an unknown predecessor blocks its stream and no other": func(s *suite) {
+		st, other := s.stream(strict()), s.stream(strict())
+		one := st.arrive(1)
+		l := st.takeUnsafe(one)
+		st.settle(l, onceward.Ambiguous("timeout", time.Time{}))
+		two := st.arrive(2)
+		st.idle()
+		if o := s.want(two, onceward.Received); !strings.Contains(o.Reason, "unknown") {
+			s.Errorf("it waits because %q", o.Reason)
+		}
+		oldest, err := s.Oldest(ctx, "fulfil")
+		if err != nil || oldest.IsZero() {
+			s.Errorf("a blocked stream is not seen in the age of the oldest: %v, %v", oldest, err)
+		}
+		other.succeed(other.take(other.arrive(1)))
+		if _, err := s.Resolve(ctx, one, true, "", onceward.Decision{Actor: "ops", Reason: "seen", Evidence: "invoice 7"}); err != nil {
+			s.Fatal(err)
+		}
+		st.succeed(st.take(two))
+	},
+	"a dead predecessor blocks, or is skipped by policy": func(s *suite) {
+		for _, skip := range []bool{false, true} {
+			order := strict()
+			order.Skip = skip
+			st := s.stream(order)
+			one := st.arrive(1)
+			st.settle(st.take(one), onceward.Refused("404"))
+			two := st.arrive(2)
+			if skip {
+				st.succeed(st.take(two))
+				st.release(one)
+				if o := s.want(one, onceward.Completed); !o.Superseded {
+					s.Fatalf("what was skipped ran after its successor: %+v", o)
+				}
+				continue
+			}
+			st.idle()
+			st.release(one)
+			st.succeed(st.take(one))
+			st.succeed(st.take(two))
+		}
+	},
+	"case 84: a sequence that goes back without an epoch is quarantined": func(s *suite) {
+		st := s.stream(strict())
+		for n := int64(5); n < 8; n++ {
+			id := st.arrive(n)
+			s.clock.Advance(6 * time.Minute)
+			st.succeed(st.take(id))
+		}
+		back := st.arrive(1)
+		if o := s.want(back, onceward.Quarantined); !strings.Contains(o.Reason, "without a new epoch") {
+			s.Fatalf("held because %q", o.Reason)
+		}
+		st.release(back) // a person says that it begins anew
+		st.succeed(st.take(back))
+		st.succeed(st.take(st.arrive(2)))
+		anew := st.arriveAt(onceward.Place{Epoch: 1, Sequence: 1}, "new epoch")
+		st.succeed(st.take(anew))
+	},
+	"case 85: copies neither advance nor release": func(s *suite) {
+		st := s.stream(strict())
+		one := st.arrive(1)
+		st.succeed(st.take(one))
+		three := st.arrive(3)
+		for range 3 {
+			if m := s.admit(st.last)[0]; m.Verdict != onceward.Duplicate {
+				s.Fatalf("a copy is %s", m.Verdict)
+			}
+		}
+		st.idle()
+		s.want(three, onceward.Received)
+	},
+	"a full stream quarantines the newest": func(s *suite) {
+		order := strict()
+		order.Hold = 2
+		st := s.stream(order)
+		two, three := st.arrive(3), st.arrive(4)
+		four := st.arrive(5)
+		s.want(two, onceward.Received)
+		s.want(three, onceward.Received)
+		s.want(four, onceward.Quarantined)
+	},
+	"a lost owner's stream waits for the takeover": func(s *suite) {
+		st := s.stream(strict())
+		one := st.arrive(1)
+		st.take(one)
+		two := st.arrive(2)
+		s.clock.Advance(2 * time.Minute)
+		l := st.take(one)
+		if !l.Recovered {
+			s.Error("it is not seen as taken over")
+		}
+		st.succeed(l)
+		st.succeed(st.take(two))
+	},
+	"a stream is known after a restart, and forgotten with its last event": func(s *suite) {
+		st := s.stream(strict())
+		st.succeed(st.take(st.arrive(1)))
+		three := st.arrive(3)
+		s.reopen()
+		st.idle()
+		st.succeed(st.take(st.arrive(2)))
+		st.succeed(st.take(three))
+		s.clock.Advance(91 * 24 * time.Hour)
+		if _, n, err := s.PruneKeys(ctx, 0, 0, 100); err != nil || n != 3 {
+			s.Fatalf("forgot %d, %v", n, err)
+		}
+		st.succeed(st.take(st.arrive(1)))
+	},
+}
+
+func strict() onceward.Order {
+	return onceward.Order{Mode: onceward.StrictOrder, Tie: onceward.ChooseQuarantine, OnGap: onceward.ChooseQuarantine, Gap: 5 * time.Minute, Hold: 100}
+}
+
+// stream is one stream of operation "fulfil" under test.
+type stream struct {
+	*suite
+	order onceward.Order
+	key   onceward.Digest
+	last  onceward.Arrival
+}
+
+var streams, arrivals int
+
+func (s *suite) stream(order onceward.Order) *stream {
+	s.ordered.Lock()
+	defer s.ordered.Unlock()
+	streams++
+	return &stream{suite: s, order: order, key: s.Peppers()[0].Hasher().Stream(onceward.Key{Source: "pay"}, fmt.Sprint("object ", streams))}
+}
+
+// arrive admits an event of its own at a place.
+func (st *stream) arrive(sequence int64) onceward.OperationID {
+	return st.arriveWith(sequence, "")
+}
+
+func (st *stream) arriveWith(sequence int64, body string) onceward.OperationID {
+	return st.arriveAt(onceward.Place{Sequence: sequence}, body)
+}
+
+func (st *stream) arriveAt(p onceward.Place, body string) onceward.OperationID {
+	st.Helper()
+	st.ordered.Lock()
+	arrivals++
+	id := fmt.Sprint("ordered ", arrivals)
+	st.ordered.Unlock()
+	if body == "" {
+		body = "body " + p.String()
+		if st.last.Place == p {
+			body += " once more"
+		}
+	}
+	a := st.arrival(id, id)
+	a.Content = sha256.Sum256([]byte(body))
+	a.Stream, a.Place = st.key, p
+	a.Operations[0].Order = st.order
+	st.last = a
+	return onceward.OperationID{Event: st.admit(a)[0].Event, N: 1}
+}
+
+// take claims, and fails unless that gives exactly this operation.
+func (st *stream) take(id onceward.OperationID) onceward.Leased {
+	st.Helper()
+	return st.only(id, onceward.Keyed)
+}
+
+func (st *stream) takeUnsafe(id onceward.OperationID) onceward.Leased {
+	st.Helper()
+	return st.only(id, onceward.Unsafe)
+}
+
+func (st *stream) only(id onceward.OperationID, effect onceward.Effect) onceward.Leased {
+	st.Helper()
+	leased := st.claim("w1", effect, 10)
+	if len(leased) != 1 || leased[0].Operation.ID != id {
+		o, err := st.Operation(ctx, id)
+		st.Fatalf("claimed %d, want %s alone, which is %s due %v (%s), %v", len(leased), id, o.State, o.DueAt, o.Reason, err)
+	}
+	return leased[0]
+}
+
+// idle fails unless nothing may be taken now.
+func (st *stream) idle() {
+	st.Helper()
+	if leased := st.claim("w1", onceward.Keyed, 10); len(leased) != 0 {
+		st.Fatalf("%s was taken although its stream holds it", leased[0].Operation.ID)
+	}
+}
+
+func (st *stream) settle(l onceward.Leased, out onceward.Outcome) {
+	st.Helper()
+	if _, err := st.Settle(ctx, l.Lease, out, limits); err != nil {
+		st.Fatal(err)
+	}
+}
+
+func (st *stream) succeed(l onceward.Leased) {
+	st.Helper()
+	st.settle(l, onceward.Succeeded("r"))
+}
+
+// runs takes n operations in turn, the last of which is id, and lets them succeed.
+func (st *stream) runs(n int, id onceward.OperationID) {
+	st.Helper()
+	for i := range n {
+		leased := st.claim("w1", onceward.Keyed, 10)
+		if len(leased) != 1 {
+			st.Fatalf("claimed %d at once", len(leased))
+		}
+		if i == n-1 && leased[0].Operation.ID != id {
+			st.Fatalf("took %s, want %s", leased[0].Operation.ID, id)
+		}
+		st.succeed(leased[0])
+	}
+}
+
+func (st *stream) release(id onceward.OperationID) {
+	st.Helper()
+	if _, err := st.Retry(ctx, id, onceward.Decision{Actor: "ops", Reason: "looked at it", Consent: true}); err != nil {
+		st.Fatal(err)
+	}
+}
+
+// audited fails unless the operation's move stands in the audit log.
+func (st *stream) audited(id onceward.OperationID, action, actor string) {
+	st.Helper()
+	h, err := st.History(ctx, id.Event)
+	if err != nil {
+		st.Fatal(err)
+	}
+	for _, a := range h.Audits {
+		if a.Action == action && a.Actor == actor && a.Reason != "" {
+			return
+		}
+	}
+	st.Fatalf("no %s by the %s in %+v", action, actor, h.Audits)
+}

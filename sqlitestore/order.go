@@ -1,0 +1,201 @@
+package sqlitestore
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/onceward/onceward"
+)
+
+// Streams. An operation of an ordered source belongs to the stream of its
+// ordering key, and has a due time only while its stream lets it run: claims
+// find nothing else, so what waits costs them nothing. Whatever changes an
+// operation of a stream touches the stream, and before the transaction commits
+// advance asks the rule anew about all that wait in it.
+
+const (
+	upsertStream = `INSERT INTO stream (label, key, mode, tie, on_gap, gap, skip, hold) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ ON CONFLICT (label, key) DO UPDATE SET mode = excluded.mode, tie = excluded.tie, on_gap = excluded.on_gap, gap = excluded.gap,
+ skip = excluded.skip, hold = excluded.hold RETURNING id`
+	selectStream = `SELECT mode, tie, on_gap, gap, skip, hold, begun, first, applied, content, gap_since FROM stream WHERE id = ?`
+	updateStream = `UPDATE stream SET begun = ?2, first = ?3, applied = ?4, content = ?5, gap_since = ?6 WHERE id = ?1`
+	deleteStream = `DELETE FROM stream WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM operation INDEXED BY operation_stream WHERE stream = ?1)`
+
+	selectWaiting = `SELECT ` + operationColumns + `, e.content FROM operation o INDEXED BY operation_waiting JOIN event e ON e.id = o.event
+ WHERE o.stream = ? AND o.state <> 4 ORDER BY o.place, o.event LIMIT ?`
+	countWaiting = `SELECT count(*) FROM (SELECT 1 FROM operation INDEXED BY operation_waiting WHERE stream = ? AND state <> 4 LIMIT ?)`
+	selectSeen   = `SELECT e.content FROM operation o INDEXED BY operation_stream JOIN event e ON e.id = o.event
+ WHERE o.stream = ? AND o.place = ? AND o.state = 4 AND o.flags & 64 = 0 LIMIT 1`
+	selectContent = `SELECT content FROM event WHERE id = ?`
+
+	insertOrdered = `INSERT INTO operation (event, n, label, generation, state, effect, fence, attempt, budget, intent, due_at, reason, changed, stream, place)
+ VALUES (?, ?, ?, 0, ?, ?, ?, 0, 0, 0, NULL, ?, ?, ?, ?)`
+)
+
+// maxLooked bounds what one look at a stream reads. A stream that has more
+// operations waiting and parked runs nothing until a person has looked.
+const maxLooked = 4096
+
+// planOrdered writes an operation of a stream: T0, or T1 when the stream is
+// full. The stream says when it is due.
+func (w *writer) planOrdered(label int64, o onceward.Operation, a *onceward.Arrival, order onceward.Order) (onceward.Operation, error) {
+	if _, err := w.c.q(upsertStream).int(label).blob(a.Stream[:]).int(int64(order.Mode)).int(int64(order.Tie)).int(int64(order.OnGap)).
+		int(order.Gap.Microseconds()).bool(order.Skip).int(int64(order.Hold)).row(func(s *stmt) { o.Stream = s.ColumnInt64(0) }); err != nil {
+		return o, err
+	}
+	waiting := 0
+	if _, err := w.c.q(countWaiting).int(o.Stream).int(int64(order.Hold)).row(func(s *stmt) { waiting = s.ColumnInt(0) }); err != nil {
+		return o, err
+	}
+	o.Place, o.DueAt = a.Place, time.Time{}
+	if order.Hold > 0 && waiting >= order.Hold {
+		o.State = onceward.Quarantined
+		o.Reason = fmt.Sprintf("order: %d operations of its stream wait or are parked already", waiting)
+	}
+	place, _ := o.Place.AppendBinary(nil) // cannot fail
+	w.count(label, 0, o.State)
+	w.touched[o.Stream] = true
+	return o, w.c.q(insertOrdered).int(int64(o.ID.Event)).int(int64(o.ID.N)).int(label).int(int64(o.State)).int(int64(o.Effect)).int(o.Fence).
+		text(o.Reason).time(o.Changed).int(o.Stream).blob(place).run()
+}
+
+// advanceAll lets every stream that the transaction touched decide anew.
+func (w *writer) advanceAll() error {
+	for len(w.touched) > 0 {
+		for id := range w.touched {
+			delete(w.touched, id)
+			if err := w.advance(id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// advance applies a stream's rule to all that wait in it. It changes nothing
+// when nothing has changed since it did so last.
+func (w *writer) advance(id int64) error {
+	stream, err := w.stream(id)
+	if err != nil {
+		return err
+	}
+	rows, err := w.waiting(id)
+	if err != nil {
+		return err
+	}
+	var fault error
+	turns, after := stream.Turns(rows, func(p onceward.Place) (content [32]byte, applied bool) {
+		place, _ := p.AppendBinary(nil)
+		applied, err := w.c.q(selectSeen).int(id).blob(place).row(func(s *stmt) { copy(content[:], s.ColumnRawBlob(0)) })
+		if err != nil {
+			fault = err
+		}
+		return content, applied
+	}, w.now)
+	if fault != nil {
+		return fault
+	}
+	if after != stream {
+		if err := w.saveStream(after); err != nil {
+			return err
+		}
+	}
+	for i, turn := range turns {
+		if len(rows) == maxLooked && turn.To == onceward.Processing {
+			turn = onceward.Turn{To: onceward.Received, Reason: fmt.Sprintf("waits: %d operations of its stream wait or are parked", maxLooked)}
+		}
+		if err := w.turn(rows[i].Operation, turn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// turn does to one operation what its stream said.
+func (w *writer) turn(o onceward.Operation, t onceward.Turn) error {
+	next, transition, err := o.Turn(t, w.now)
+	if err != nil || transition == "" {
+		return err
+	}
+	if err := w.move(o, next); err != nil {
+		return err
+	}
+	if o.State == next.State && !t.Passed {
+		return nil
+	}
+	return w.audit(o, next, transition, onceward.Decision{Actor: "gate", Reason: next.Reason})
+}
+
+func (w *writer) stream(id int64) (onceward.Stream, error) {
+	st := onceward.Stream{ID: id}
+	found, err := w.c.q(selectStream).int(id).row(func(s *stmt) {
+		st.Order = onceward.Order{
+			Mode: onceward.Ordering(s.ColumnInt64(0)), Tie: onceward.Choice(s.ColumnInt64(1)), OnGap: onceward.Choice(s.ColumnInt64(2)),
+			Gap: time.Duration(s.ColumnInt64(3)) * time.Microsecond, Skip: s.ColumnBool(4), Hold: s.ColumnInt(5),
+		}
+		st.Begun = s.ColumnBool(6)
+		_ = st.First.UnmarshalBinary(s.ColumnRawBlob(7)) // NULL before it has begun
+		_ = st.Applied.UnmarshalBinary(s.ColumnRawBlob(8))
+		copy(st.Content[:], s.ColumnRawBlob(9))
+		st.GapSince = s.columnTime(10)
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("stream %d is not recorded", id)
+	}
+	return st, err
+}
+
+func (w *writer) saveStream(st onceward.Stream) error {
+	first, _ := st.First.AppendBinary(nil)
+	applied, _ := st.Applied.AppendBinary(nil)
+	q := w.c.q(updateStream).int(st.ID).bool(st.Begun)
+	if st.Begun {
+		q.blob(first).blob(applied).blob(st.Content[:])
+	} else {
+		q.null().null().null()
+	}
+	return q.time(st.GapSince).run()
+}
+
+// waiting reads all of a stream that is not completed, in order.
+func (w *writer) waiting(id int64) ([]onceward.InStream, error) {
+	var rows []onceward.InStream
+	var labels []int64
+	err := w.c.q(selectWaiting).int(id).int(maxLooked).rows(func(s *stmt) error {
+		o, label := scanOperation(s)
+		r := onceward.InStream{Operation: o}
+		copy(r.Content[:], s.ColumnRawBlob(operationWidth))
+		rows, labels = append(rows, r), append(labels, label)
+		return nil
+	})
+	for i := 0; i < len(rows) && err == nil; i++ {
+		rows[i].Name, err = w.name(labels[i])
+	}
+	return rows, err
+}
+
+// applied tells a stream that one of its operations has had its effect.
+func (w *writer) applied(o onceward.Operation) error {
+	st, err := w.stream(o.Stream)
+	if err != nil {
+		return err
+	}
+	var content [32]byte
+	if _, err := w.c.q(selectContent).int(int64(o.ID.Event)).row(func(s *stmt) { copy(content[:], s.ColumnRawBlob(0)) }); err != nil {
+		return err
+	}
+	return w.saveStream(st.Apply(o, content))
+}
+
+// mayTake asks the stream of a due operation once more, in the very
+// transaction that takes it, and returns the operation as it stands then.
+func (w *writer) mayTake(o onceward.Operation) (onceward.Operation, bool, error) {
+	if o.Stream == 0 || o.State == onceward.Processing {
+		return o, true, nil
+	}
+	if err := w.advance(o.Stream); err != nil {
+		return o, false, err
+	}
+	now, err := w.operation(o.ID)
+	return now, err == nil && now.State.Open() && !now.DueAt.IsZero() && !now.DueAt.After(w.now), err
+}
