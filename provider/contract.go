@@ -36,6 +36,7 @@ type Contract struct {
 	Rotation    string // how the sender changes its secret
 	BodySigned  bool   // the signature covers the body's bytes
 
+	Items      string   // where the items of a batch are, for senders that always send one
 	ID         []string // expressions; several are joined, each behind its length
 	FormID     []string // used instead when the body is a form
 	Scope      string   // within what an id is unique
@@ -65,8 +66,11 @@ type Contract struct {
 	notes []string // weaknesses that do not follow from the fields above
 
 	newScheme func(o *Options) (scheme, error)
-	answer    func(r *Request) (Reply, bool)
-	sample    func(d *draft)
+	// answer answers a handshake that is signed as events are; greet one that
+	// is not, and may look at the source's secrets.
+	answer func(r *Request) (Reply, bool)
+	greet  func(r *Request, secrets []Secret) (Reply, bool)
+	sample func(d *draft)
 }
 
 // Reply is what a sender wants to hear.
@@ -74,21 +78,17 @@ type Reply struct {
 	Status      int
 	ContentType string
 	Body        []byte
+	Header      map[string]string // others than Content-Type
 }
 
 // Contracts lists every sender that is built in, generic schemes last.
 func Contracts() []Contract {
-	return []Contract{
-		stripe(),
-		github(),
-		shopify(),
-		slack(),
-		gitlab(),
-		standardWebhooks(),
-		svix(),
-		genericHMAC(),
-		none(),
-	}
+	return slices.Concat(
+		[]Contract{stripe(), github(), shopify(), slack(), gitlab(), standardWebhooks(), svix()},
+		families(),
+		special(),
+		[]Contract{genericHMAC(), none()},
+	)
 }
 
 // Find returns the contract of that name.
@@ -116,6 +116,9 @@ func (c *Contract) Weaknesses() []string {
 	var list []string
 	if c.BodySigned && !c.IDSigned && len(c.ID) > 0 {
 		list = append(list, "the event id is not inside the signature: a captured request can be sent again under another id, so signed bodies are remembered and a known body under another id is quarantined")
+	}
+	if c.Confidence == "from-memory" {
+		list = append(list, "PREVIEW: no first-party source was read for this contract; try it with the sender before you rely on it")
 	}
 	if slices.Contains(c.ID, "body-sha256") {
 		list = append(list, "the identity is the body's digest: two events with equal bytes are one event, and a sender that changes one byte on a retry makes a second event")

@@ -31,7 +31,7 @@ func (f *fields) compile(s *Source, o *Options) error {
 	c := &s.contract
 	f.plan, f.itemPlan = newPlan(), newPlan()
 	f.typed, f.versioned, f.timed = o.Type != "", len(o.Versions) > 0, o.OccurredAt != ""
-	if err := f.compileItems(o); err != nil {
+	if err := f.compileItems(c, o); err != nil {
 		return err
 	}
 	if err := f.compileID(s, o); err != nil {
@@ -76,14 +76,17 @@ func (f *fields) compile(s *Source, o *Options) error {
 	return nil
 }
 
-func (f *fields) compileItems(o *Options) (err error) {
-	if o.Items == "" {
-		return nil
-	}
-	if len(o.ID) == 0 {
+func (f *fields) compileItems(c *Contract, o *Options) (err error) {
+	items := o.Items
+	switch {
+	case items == "":
+		if items = c.Items; items == "" {
+			return nil
+		}
+	case len(o.ID) == 0 && c.Items == "":
 		return wrong("id", "a batch needs its own: with items, say where each item's id is (item:PATH)")
 	}
-	if f.items, err = parseItems(o.Items); err != nil {
+	if f.items, err = parseItems(items); err != nil {
 		return err
 	}
 	f.items.slot = f.plan.add(f.items.path)

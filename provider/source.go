@@ -52,6 +52,7 @@ type Source struct {
 	repeats   map[string]bool
 	versions  []string
 	fields    fields
+	secrets   []Secret
 }
 
 // New checks the options and returns the source. An error is an [*OptionError]
@@ -71,6 +72,7 @@ func newSource(o Options, verifying bool) (*Source, error) {
 		hideIDs:  o.HideIDs,
 		decoded:  o.Signature.Decoded,
 		versions: o.Versions,
+		secrets:  o.Secrets,
 	}
 	if err := s.checkScope(&o); err != nil {
 		return nil, err
@@ -234,6 +236,17 @@ func (s *Source) Handshake(r *Request) (reply Reply, ok bool) {
 		return Reply{}, false
 	}
 	return s.contract.answer(r)
+}
+
+// Greet answers what some senders ask without a signature before they send
+// events: a GET with a challenge, an OPTIONS, a POST that only carries a token.
+// It is to be called before [Source.Verify] and stores nothing; ok is false
+// when the request has to be verified.
+func (s *Source) Greet(r *Request) (reply Reply, ok bool) {
+	if s.contract.greet == nil {
+		return Reply{}, false
+	}
+	return s.contract.greet(r, s.secrets)
 }
 
 // Sign adds the signature headers as the sender would, with the first secret

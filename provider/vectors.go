@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -16,18 +17,26 @@ import (
 // Vector is one request with everything that is needed to judge it, in the
 // shape in which known-answer vectors are written down.
 type Vector struct {
-	ID         string            `json:"id"`
-	Provider   string            `json:"provider"`
-	Kind       string            `json:"kind"` // signature (also ""), handshake, extract
-	Scheme     string            `json:"scheme"`
-	Secret     string            `json:"secret"`
-	Secrets    VectorSecrets     `json:"secrets"`
-	PublicKey  string            `json:"public_key"`
-	Headers    map[string]string `json:"headers"`
-	Method     string            `json:"method"`
-	URL        string            `json:"url"`
-	Body       string            `json:"body"`
-	BodyBase64 string            `json:"body_base64"`
+	ID        string            `json:"id"`
+	Provider  string            `json:"provider"`
+	Kind      string            `json:"kind"` // signature (also ""), handshake, extract
+	Scheme    string            `json:"scheme"`
+	Secret    string            `json:"secret"`
+	Secrets   VectorSecrets     `json:"secrets"`
+	PublicKey string            `json:"public_key"`
+	Headers   map[string]string `json:"headers"`
+	Method    string            `json:"method"`
+	URL       string            `json:"url"`
+	Body      string            `json:"body"`
+	// Request is how handshakes write the request down; what stands outside
+	// goes first.
+	Request struct {
+		Method  string            `json:"method"`
+		URL     string            `json:"url"`
+		Headers map[string]string `json:"headers"`
+		Body    string            `json:"body"`
+	} `json:"request"`
+	BodyBase64 string `json:"body_base64"`
 	// Now is the clock in unix seconds; without it freshness is not enforced.
 	Now *json.Number `json:"now"`
 	// Tolerance overrides the contract's, in seconds; null ignores freshness.
@@ -73,9 +82,10 @@ type VectorVerdict struct {
 
 // VectorResponse is the answer to a handshake.
 type VectorResponse struct {
-	Status      int    `json:"status"`
-	ContentType string `json:"content_type"`
-	Body        string `json:"body"`
+	Status      int               `json:"status"`
+	ContentType string            `json:"content_type"`
+	Body        string            `json:"body"`
+	Headers     map[string]string `json:"headers,omitempty"`
 }
 
 // Check judges the vector. It never fails: what cannot be judged is not valid,
@@ -99,6 +109,9 @@ func (v Vector) Check() VectorVerdict {
 	if err != nil {
 		return invalid(InvalidOptions, err.Error())
 	}
+	if reply, ok := s.Greet(r); ok {
+		return answered(reply, "")
+	}
 	label := ""
 	if verifying {
 		if label, err = s.Verify(r); err != nil {
@@ -108,12 +121,16 @@ func (v Vector) Check() VectorVerdict {
 		}
 	}
 	if reply, ok := s.Handshake(r); ok {
-		return VectorVerdict{Valid: true, Secret: label, Events: []string{}, Response: &VectorResponse{reply.Status, reply.ContentType, string(reply.Body)}}
+		return answered(reply, label)
 	}
 	if v.Kind == "handshake" {
 		return invalid(NoHandshake, "provider "+v.Provider+" has no handshake that looks like this")
 	}
 	return describe(s.Arrivals(r), label)
+}
+
+func answered(reply Reply, label string) VectorVerdict {
+	return VectorVerdict{Valid: true, Secret: label, Events: []string{}, Response: &VectorResponse{reply.Status, reply.ContentType, string(reply.Body), reply.Header}}
 }
 
 func invalid(reason, detail string) VectorVerdict {
@@ -166,7 +183,7 @@ func idParts(id string) []string {
 }
 
 func (v *Vector) request() (*Request, error) {
-	r := &Request{Method: v.Method, URL: v.URL, Header: http.Header{}, Body: []byte(v.Body)}
+	r := &Request{Method: cmp.Or(v.Method, v.Request.Method), URL: cmp.Or(v.URL, v.Request.URL), Header: http.Header{}, Body: []byte(cmp.Or(v.Body, v.Request.Body))}
 	if v.BodyBase64 != "" {
 		body, err := base64.StdEncoding.DecodeString(v.BodyBase64)
 		if err != nil {
@@ -174,8 +191,11 @@ func (v *Vector) request() (*Request, error) {
 		}
 		r.Body = body
 	}
+	for name, value := range v.Request.Headers {
+		r.Header.Set(name, value)
+	}
 	for name, value := range v.Headers {
-		r.Header.Add(name, value)
+		r.Header.Set(name, value)
 	}
 	return r, nil
 }

@@ -147,6 +147,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method != http.MethodPost {
+		// Some senders ask with GET, HEAD or OPTIONS before they send events.
+		if reply, ok := source.Provider.Greet(h.request(r, nil, h.o.Now())); ok {
+			h.o.OnDelivery(source.Name, "ignored")
+			writeReply(w, reply)
+			return
+		}
 		w.Header().Set("Allow", http.MethodPost)
 		refuse(w, http.StatusMethodNotAllowed, "method-not-allowed", "deliveries are posted", 0)
 		return
@@ -167,6 +173,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.o.OnTook(time.Since(began))
 }
 
+func (h *Handler) request(r *http.Request, body []byte, now time.Time) *provider.Request {
+	return &provider.Request{Method: r.Method, URL: h.publicURL(r), Header: r.Header, Body: body, Now: now}
+}
+
 func (h *Handler) overloaded(w http.ResponseWriter, source *Source) {
 	h.o.OnDelivery(source.Name, "overloaded")
 	refuse(w, http.StatusTooManyRequests, "overloaded", "too many deliveries at once; send it again", time.Second)
@@ -175,7 +185,12 @@ func (h *Handler) overloaded(w http.ResponseWriter, source *Source) {
 // deliver takes an arrived body through verification to the reply.
 func (h *Handler) deliver(w http.ResponseWriter, r *http.Request, source *Source, body []byte) {
 	now := h.o.Now()
-	request := &provider.Request{Method: r.Method, URL: h.publicURL(r), Header: r.Header, Body: body, Now: now}
+	request := h.request(r, body, now)
+	if reply, ok := source.Provider.Greet(request); ok {
+		h.o.OnDelivery(source.Name, "ignored")
+		writeReply(w, reply)
+		return
+	}
 	secret, err := source.Provider.Verify(request)
 	if err != nil {
 		h.refuse(w, r, source, err)

@@ -68,6 +68,9 @@ func writeReply(w http.ResponseWriter, reply provider.Reply) {
 	if reply.ContentType != "" {
 		w.Header().Set("Content-Type", reply.ContentType)
 	}
+	for name, value := range reply.Header {
+		w.Header().Set(name, value)
+	}
 	w.WriteHeader(reply.Status)
 	_, _ = w.Write(reply.Body) // the sender may be gone
 }
