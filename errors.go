@@ -15,7 +15,7 @@ var (
 	ErrNotAllowed = errors.New("not allowed in this state")
 	// ErrConsent means that repeating could cause a second effect and that the
 	// caller did not accept this risk in so many words.
-	ErrConsent = errors.New("the outcome was unknown; repeating may cause a second effect")
+	ErrConsent = errors.New("repeating may cause a second effect")
 	// ErrBadCursor means that a listing's cursor is not one that it gave out.
 	ErrBadCursor = errors.New("not a cursor of this listing")
 	// ErrUnavailable means that the store could not be reached or did not

@@ -35,7 +35,8 @@ type Event struct {
 	Content    [32]byte
 	OccurredAt time.Time // zero when the sender does not say
 	LastSeen   time.Time
-	Deliveries int // all of them, the first included
+	Erased     time.Time // when what it carried was erased; zero otherwise
+	Deliveries int       // all of them, the first included
 	Conflicts  int
 	Item, Of   int // place in a batch body, from 1; 0 of 0 otherwise
 	Operations []Operation

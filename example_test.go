@@ -64,6 +64,6 @@ func ExampleOperation_Retry() {
 	op, transition, _ := op.Retry(who, time.Now())
 	fmt.Println(transition, op.State)
 	// Output:
-	// the outcome was unknown; repeating may cause a second effect: look at the other side first (operations resolve), or repeat with consent
+	// repeating may cause a second effect: its outcome was unknown; look at the other side first (operations resolve), or repeat with consent
 	// T18+T20 received
 }

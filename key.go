@@ -153,6 +153,17 @@ func (h *Hasher) sum() (d Digest) {
 	return d
 }
 
+// Downstream returns the key that a step of the operation sends to the other
+// side. A redelivery has the key of what it repeats; a later generation has one
+// of its own; a later content of the event has one that derives from it, so
+// that it is the same wherever and whenever that content is recorded.
+func (o Operation) Downstream(event Digest, step string) string {
+	if o.Revision != "" {
+		step += "\x00" + o.Revision // no step's name has a zero byte
+	}
+	return event.Downstream(o.Name, o.Generation, step)
+}
+
 var downstreamEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // Downstream returns the key that an operation's step sends to the other side:

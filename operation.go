@@ -40,11 +40,15 @@ func ParseEffect(name string) (Effect, error) {
 type Operation struct {
 	ID         OperationID
 	Name       string
-	Generation int // 0; rises only when a person re-executes under a new key
-	State      State
-	Effect     Effect // of the step that runs, or ran last
-	Fence      int64  // rises at every change of owner
-	Attempt    int    // attempts begun; the first is 1
+	Generation int // 0; rises when it is to run again under a new key
+	Redelivery int // 0; rises when a completed one is repeated with the same key
+	// Revision is the SHA-256 of the later content that it carries; empty for
+	// the event's first content.
+	Revision string
+	State    State
+	Effect   Effect // of the step that runs, or ran last
+	Fence    int64  // rises at every change of owner
+	Attempt  int    // attempts begun; the first is 1
 	// Budget is the attempt number at which the retry budget was last renewed
 	// by a person; attempts count from it.
 	Budget   int
@@ -53,10 +57,12 @@ type Operation struct {
 	Unknown  bool // its outcome was unknown at some time; repeating needs consent
 	Disputed bool // a late report contradicts what was decided since
 	// Stream numbers the stream in which it is ordered, at Place; 0 is none.
-	Stream     int64
-	Place      Place
-	Waved      bool      // a person let it go on in its stream
-	Superseded bool      // completed without an effect: stale in its stream
+	Stream int64
+	Place  Place
+	Waved  bool // a person let it go on in its stream
+	// Superseded says that it was completed without ever having its effect,
+	// because a later operation took its place.
+	Superseded bool
 	Refetch    bool      // the destination is to read the current state
 	Owner      string    // process that holds the lease; empty without one
 	DueAt      time.Time // next run, or end of the lease; zero when nothing is due

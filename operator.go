@@ -36,7 +36,7 @@ func (o Operation) Retry(d Decision, now time.Time) (Operation, string, error) {
 		return o, "", err
 	}
 	if o.Unknown && !d.Consent {
-		return o, "", fmt.Errorf("%w: look at the other side first (operations resolve), or repeat with consent", ErrConsent)
+		return o, "", fmt.Errorf("%w: its outcome was unknown; look at the other side first (operations resolve), or repeat with consent", ErrConsent)
 	}
 	var by string
 	switch o.State {

@@ -204,6 +204,8 @@ func (t *turns) late(r *InStream) (turn Turn, decided bool) {
 	switch {
 	case !t.Begun || ahead > 0:
 		return Turn{}, false
+	case ahead == 0 && r.again() && r.Content == t.Content:
+		return Turn{}, false // a person repeats what was applied last
 	case ahead == 0 && r.Content == t.Content:
 		return superseded("the same version with the same content was applied"), true
 	case ahead == 0 && r.Waved:
@@ -241,7 +243,7 @@ func quarantined(format string, args ...any) Turn {
 func (t *turns) strict(r *InStream, gap time.Time) Turn {
 	begins := !t.Begun && !t.skipped || r.Place.Epoch != t.next.Epoch
 	switch {
-	case r.Waved, begins && r.Place.Sequence <= 1, !begins && r.Place.Sequence == t.next.Sequence+1:
+	case r.Waved, r.again() && r.Place == t.Applied, begins && r.Place.Sequence <= 1, !begins && r.Place.Sequence == t.next.Sequence+1:
 		return t.run(r, Turn{})
 	}
 	// Something is missing before it, or may be.
@@ -283,17 +285,6 @@ func (t *turns) run(r *InStream, turn Turn) Turn {
 		turn.DueAt = t.now
 	}
 	return turn
-}
-
-// Supersede ends an operation without an effect: T25.
-func (o Operation) Supersede(reason string, now time.Time) (Operation, string, error) {
-	if o.State != Received && o.State != FailedBeforeEffect {
-		return o, "", ErrNotAllowed
-	}
-	o = o.move(Completed, reason, now)
-	o.Fence++
-	o.Superseded = true
-	return o, "T25", nil
 }
 
 // Turn is what its stream's turn makes of an operation; transition is empty

@@ -12,6 +12,7 @@ type Page struct {
 type EventQuery struct {
 	Page
 	Source, Type string // Type may end in *
+	Account      string // the sender's sub-account
 	Status       string // a verdict's or a state's name: the worst state of its operations
 	Search       string // any id: ours, the sender's, a downstream key, an operation
 	Since, Until time.Time

@@ -62,6 +62,9 @@ func moves() []move {
 		{"Abandon", func(o onceward.Operation, _ onceward.Lease) (onceward.Operation, string, error) {
 			return o.Abandon(decision, noon)
 		}, []onceward.State{received, failed, unknown, quarantined}, false},
+		{"Supersede", func(o onceward.Operation, _ onceward.Lease) (onceward.Operation, string, error) {
+			return o.Supersede("a later one", noon)
+		}, []onceward.State{received, failed, dead, quarantined}, false},
 		{"Hold", func(o onceward.Operation, _ onceward.Lease) (onceward.Operation, string, error) {
 			return o.Hold("contradicted", noon)
 		}, []onceward.State{received, failed}, false},

@@ -12,7 +12,7 @@ import (
 // rows lists which transitions lead from one state to another: every pair that
 // is missing here must be impossible.
 var rows = map[string]string{
-	"∅ → received":                                "T0",
+	"∅ → received":                                "T0 T0b",
 	"∅ → quarantined":                             "T1",
 	"received → processing":                       "T2",
 	"received → quarantined":                      "T24",

@@ -19,7 +19,7 @@ const scanLimit = 5000
 
 const (
 	eventColumns = `e.id, e.key, e.mode, e.account, e.event_id, e.type, e.version, e.occurred_at, e.content, e.verdict, e.reason,
- e.segment, e.slot, e.item, e.items, e.secret, e.remote, e.deliveries, e.conflicts, e.last_seen, s.tenant, s.name, s.environment`
+ e.segment, e.slot, e.item, e.items, e.secret, e.remote, e.deliveries, e.conflicts, e.last_seen, s.tenant, s.name, s.environment, e.erased`
 	selectEvents = `SELECT ` + eventColumns + ` FROM event e JOIN source s ON s.id = e.source
  WHERE e.id < ? AND e.id >= ? ORDER BY e.id DESC LIMIT ?`
 	selectEvent        = `SELECT ` + eventColumns + ` FROM event e JOIN source s ON s.id = e.source WHERE e.id = ?`
@@ -42,6 +42,7 @@ func scanEvent(s *stmt) eventRow {
 		Item: int(s.ColumnInt64(13)), Of: int(s.ColumnInt64(14)),
 		Deliveries: int(s.ColumnInt64(17)), Conflicts: int(s.ColumnInt64(18)), LastSeen: s.columnTime(19),
 		Tenant: s.ColumnText(20), Source: s.ColumnText(21), Env: s.ColumnText(22),
+		Erased: s.columnTime(23),
 	}}
 	copy(r.Key[:], s.ColumnRawBlob(1))
 	copy(r.Content[:], s.ColumnRawBlob(8))
@@ -156,7 +157,7 @@ func (c *conn) candidates(q onceward.EventQuery, before, since onceward.EventID)
 
 // scanned is how many candidates a page looks at.
 func (c *conn) scanned(q onceward.EventQuery) int {
-	if q.Source == "" && q.Type == "" && q.Status == "" {
+	if q.Source == "" && q.Account == "" && q.Type == "" && q.Status == "" {
 		return q.Limit
 	}
 	return max(scanLimit, q.Limit)
@@ -167,7 +168,7 @@ func parked(s onceward.State) bool {
 }
 
 func matches(q onceward.EventQuery, e onceward.Event) bool {
-	if q.Source != "" && q.Source != e.Source {
+	if q.Source != "" && q.Source != e.Source || q.Account != "" && q.Account != e.Account {
 		return false
 	}
 	if prefix, ok := strings.CutSuffix(q.Type, "*"); ok && !strings.HasPrefix(e.Type, prefix) || !ok && q.Type != "" && q.Type != e.Type {

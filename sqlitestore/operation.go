@@ -16,9 +16,9 @@ const (
 )
 
 const (
-	operationColumns = `o.event, o.n, o.label, o.generation, o.state, o.effect, o.fence, o.attempt, o.budget, o.intent, o.flags, o.owner, o.due_at, o.result, o.reason, o.changed, o.stream, o.place`
+	operationColumns = `o.event, o.n, o.label, o.generation, o.state, o.effect, o.fence, o.attempt, o.budget, o.intent, o.flags, o.owner, o.due_at, o.result, o.reason, o.changed, o.stream, o.place, o.redelivery, o.revision`
 	// operationWidth is how many columns those are: what a query adds comes next.
-	operationWidth   = 18
+	operationWidth   = 20
 	selectOperation  = `SELECT ` + operationColumns + ` FROM operation o WHERE o.event = ? AND o.n = ?`
 	selectOperations = `SELECT ` + operationColumns + ` FROM operation o WHERE o.event = ? ORDER BY o.n`
 )
@@ -44,6 +44,8 @@ func scanOperation(s *stmt) (o onceward.Operation, label int64) {
 		Reason:     s.ColumnText(14),
 		Changed:    s.columnTime(15),
 		Stream:     s.ColumnInt64(16),
+		Redelivery: int(s.ColumnInt64(18)),
+		Revision:   string(s.ColumnRawBlob(19)),
 		Waved:      flags&flagWaved != 0,
 		Superseded: flags&flagSuperseded != 0,
 		Refetch:    flags&flagRefetch != 0,

@@ -2,7 +2,6 @@ package sqlitestore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -47,57 +46,6 @@ func (s *Store) decide(ctx context.Context, id onceward.OperationID, d onceward.
 		return w.audit(o, decided, transition, d)
 	})
 	return decided, err
-}
-
-// Resume takes up everything of an event that is unfinished or dead, with the
-// same keys; completed operations are left alone. When one of them needs
-// consent that d lacks, nothing is changed.
-func (s *Store) Resume(ctx context.Context, id onceward.EventID, d onceward.Decision) ([]onceward.Operation, error) {
-	var all []onceward.Operation
-	err := s.write(ctx, func(w *writer) error {
-		var err error
-		if all, err = w.operations(id); err != nil {
-			return err
-		}
-		if len(all) == 0 {
-			return w.noOperations(id)
-		}
-		var changes []func() error
-		for i, o := range all {
-			retried, transition, err := o.Retry(d, w.now)
-			if errors.Is(err, onceward.ErrNotAllowed) && (o.State == onceward.Completed || o.State == onceward.Received || o.State == onceward.Processing) {
-				continue
-			}
-			if err != nil {
-				return fmt.Errorf("operation %s: %w", o.ID, err)
-			}
-			changes = append(changes, func() error {
-				all[i] = retried
-				if err := w.move(o, retried); err != nil {
-					return err
-				}
-				return w.audit(o, retried, transition, d)
-			})
-		}
-		for _, change := range changes {
-			if err := change(); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return all, err
-}
-
-func (w *writer) noOperations(id onceward.EventID) error {
-	found, err := w.c.q(selectKnown).int(int64(id)).row(func(*stmt) {})
-	if err != nil {
-		return err
-	}
-	if !found {
-		return fmt.Errorf("event %s: %w", id, onceward.ErrNotFound)
-	}
-	return fmt.Errorf("event %s: %w: it has no operations to take up", id, onceward.ErrNotAllowed)
 }
 
 const (

@@ -39,6 +39,19 @@ const maxLooked = 4096
 // planOrdered writes an operation of a stream: T0, or T1 when the stream is
 // full. The stream says when it is due.
 func (w *writer) planOrdered(label int64, o onceward.Operation, a *onceward.Arrival, order onceward.Order) (onceward.Operation, error) {
+	o, err := w.join(label, o, a, order)
+	if err != nil {
+		return o, err
+	}
+	place, _ := o.Place.AppendBinary(nil) // cannot fail
+	w.count(label, 0, o.State)
+	w.touched[o.Stream] = true
+	return o, w.c.q(insertOrdered).int(int64(o.ID.Event)).int(int64(o.ID.N)).int(label).int(int64(o.State)).int(int64(o.Effect)).int(o.Fence).
+		text(o.Reason).time(o.Changed).int(o.Stream).blob(place).run()
+}
+
+// join gives an operation its place in the stream of its arrival.
+func (w *writer) join(label int64, o onceward.Operation, a *onceward.Arrival, order onceward.Order) (onceward.Operation, error) {
 	if _, err := w.c.q(upsertStream).int(label).blob(a.Stream[:]).int(int64(order.Mode)).int(int64(order.Tie)).int(int64(order.OnGap)).
 		int(order.Gap.Microseconds()).bool(order.Skip).int(int64(order.Hold)).row(func(s *stmt) { o.Stream = s.ColumnInt64(0) }); err != nil {
 		return o, err
@@ -52,11 +65,7 @@ func (w *writer) planOrdered(label int64, o onceward.Operation, a *onceward.Arri
 		o.State = onceward.Quarantined
 		o.Reason = fmt.Sprintf("order: %d operations of its stream wait or are parked already", waiting)
 	}
-	place, _ := o.Place.AppendBinary(nil) // cannot fail
-	w.count(label, 0, o.State)
-	w.touched[o.Stream] = true
-	return o, w.c.q(insertOrdered).int(int64(o.ID.Event)).int(int64(o.ID.N)).int(label).int(int64(o.State)).int(int64(o.Effect)).int(o.Fence).
-		text(o.Reason).time(o.Changed).int(o.Stream).blob(place).run()
+	return o, nil
 }
 
 // advanceAll lets every stream that the transaction touched decide anew.
@@ -165,6 +174,9 @@ func (w *writer) waiting(id int64) ([]onceward.InStream, error) {
 		o, label := scanOperation(s)
 		r := onceward.InStream{Operation: o}
 		copy(r.Content[:], s.ColumnRawBlob(operationWidth))
+		if o.Revision != "" {
+			copy(r.Content[:], o.Revision)
+		}
 		rows, labels = append(rows, r), append(labels, label)
 		return nil
 	})
@@ -181,7 +193,9 @@ func (w *writer) applied(o onceward.Operation) error {
 		return err
 	}
 	var content [32]byte
-	if _, err := w.c.q(selectContent).int(int64(o.ID.Event)).row(func(s *stmt) { copy(content[:], s.ColumnRawBlob(0)) }); err != nil {
+	if o.Revision != "" {
+		copy(content[:], o.Revision)
+	} else if _, err := w.c.q(selectContent).int(int64(o.ID.Event)).row(func(s *stmt) { copy(content[:], s.ColumnRawBlob(0)) }); err != nil {
 		return err
 	}
 	return w.saveStream(st.Apply(o, content))

@@ -139,10 +139,8 @@ func (w *writer) forget(id onceward.EventID, key, body []byte, eventID string) e
 			return err
 		}
 	}
-	for _, text := range references(eventID) {
-		if err := w.c.q(deleteReference).int(referenceHash(text)).int(int64(id)).run(); err != nil {
-			return err
-		}
+	if err := w.unindex(id, eventID); err != nil {
+		return err
 	}
 	if len(body) > 0 {
 		return w.deleteKey(onceward.Digest(body), id)

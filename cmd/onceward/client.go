@@ -44,7 +44,11 @@ func (p *problem) Error() string {
 		text += fmt.Sprintf("; %s: %s", e.Location, e.Message)
 	}
 	// The API speaks of its fields; here they are flags.
-	text = strings.ReplaceAll(text, "send accept_duplicate_risk: true", "add --accept-duplicate-risk")
+	for field, flag := range map[string]string{
+		"send accept_duplicate_risk: true": "add --accept-duplicate-risk", "expect is missing": "--expect is missing", "a dry run (dry_run: true)": "--dry-run",
+	} {
+		text = strings.ReplaceAll(text, field, flag)
+	}
 	switch p.Status {
 	case http.StatusUnauthorized:
 		text += " (here: --token or ONCEWARD_TOKEN)"

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/onceward/onceward/internal/api"
 )
@@ -10,22 +11,48 @@ import (
 type eventsCommand struct {
 	List   eventsList   `cmd:"" help:"List events, newest first."`
 	Show   eventsShow   `cmd:"" help:"Tell everything about one event, and what to do next."`
-	Replay eventsReplay `cmd:"" help:"Take up what is unfinished or dead of an event, with the same key."`
+	Replay eventsReplay `cmd:"" help:"Run an event's operations again, or those of every event that a filter finds."`
+	Reject eventsReject `cmd:"" help:"Close an event that is held, without an effect."`
 }
 
 type eventsList struct {
-	Source string `help:"Only of this source." placeholder:"NAME"`
-	Type   string `help:"Only of this type; a * may end it." placeholder:"TYPE"`
-	Status string `help:"Only with this status: a state, or accepted, quarantined, ignored." placeholder:"STATUS"`
-	Query  string `name:"q" help:"Only with this id: ours, the sender's, or a downstream key." placeholder:"ID"`
-	Since  string `help:"Only received at or after this time (RFC 3339)." placeholder:"TIME"`
-	Until  string `help:"Only received before this time (RFC 3339)." placeholder:"TIME"`
+	eventFilter
 	paging
+}
+
+// eventFilter are the flags that say which events are meant.
+type eventFilter struct {
+	Source  string `help:"Only of this source." placeholder:"NAME"`
+	Account string `help:"Only of this sub-account of the sender." placeholder:"ACCOUNT"`
+	Type    string `help:"Only of this type; a * may end it." placeholder:"TYPE"`
+	Status  string `help:"Only with this status: a state, or accepted, quarantined, ignored." placeholder:"STATUS"`
+	Query   string `name:"q" help:"Only with this id: ours, the sender's, or a downstream key." placeholder:"ID"`
+	Since   string `help:"Only received at or after this time (RFC 3339)." placeholder:"TIME"`
+	Until   string `help:"Only received before this time (RFC 3339)." placeholder:"TIME"`
+}
+
+// filter is the same for the API.
+func (f eventFilter) filter() (out api.Filter, err error) {
+	out = api.Filter{Source: f.Source, Account: f.Account, Type: f.Type, Status: f.Status, Q: f.Query}
+	for _, t := range []struct {
+		flag, text string
+		to         **time.Time
+	}{{"--since", f.Since, &out.Since}, {"--until", f.Until, &out.Until}} {
+		if t.text == "" {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339, t.text)
+		if err != nil {
+			return out, misuse("%s must be a time such as 2026-12-01T09:00:00Z", t.flag)
+		}
+		*t.to = &at
+	}
+	return out, nil
 }
 
 // Run is called by the parser.
 func (c *eventsList) Run(ctx context.Context, a *app) error {
-	query := filters("source", c.Source, "type", c.Type, "status", c.Status, "q", c.Query, "since", c.Since, "until", c.Until)
+	query := filters("source", c.Source, "account", c.Account, "type", c.Type, "status", c.Status, "q", c.Query, "since", c.Since, "until", c.Until)
 	return list(ctx, a, "/v1/events", query, c.paging, eventColumns())
 }
 
@@ -40,33 +67,4 @@ func eventColumns() []column[api.Event] {
 		{"DELIVERIES", func(e api.Event) string { return strconv.Itoa(e.Deliveries) }},
 		{"CONFLICTS", func(e api.Event) string { return strconv.Itoa(e.Conflicts) }},
 	}
-}
-
-type eventsReplay struct {
-	ID                  string `arg:"" help:"The event, by any id."`
-	Mode                string `help:"resume: what is unfinished or dead, with the same key." default:"resume" enum:"resume,redeliver,reexecute"`
-	Reason              string `help:"Why; it lands in the audit log." required:"" placeholder:"TEXT"`
-	AcceptDuplicateRisk bool   `help:"Accept that an effect may happen a second time."`
-}
-
-// Run is called by the parser.
-func (c *eventsReplay) Run(ctx context.Context, a *app) error {
-	event, err := findEvent(ctx, a, c.ID)
-	if err != nil {
-		return err
-	}
-	var out api.List[api.Operation]
-	body := api.Replay{Mode: c.Mode, Reason: c.Reason, AcceptDuplicateRisk: c.AcceptDuplicateRisk}
-	if err := a.api.post(ctx, "/v1/events/"+event.ID+"/replay", body, &out); err != nil {
-		return err
-	}
-	if a.json {
-		return printJSON(a.stdout, out)
-	}
-	for _, o := range out.Items {
-		if err := printOperation(a.stdout, o); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -130,9 +130,18 @@ func (s *store) Abandon(ctx context.Context, id onceward.OperationID, d onceward
 	return s.decide(ctx, "abandon", id, d, func(o onceward.Operation) (onceward.Operation, string, error) { return o.Abandon(d, start) })
 }
 
-func (s *store) Resume(ctx context.Context, id onceward.EventID, d onceward.Decision) ([]onceward.Operation, error) {
-	o, err := s.Retry(ctx, onceward.OperationID{Event: id, N: 1}, d)
-	return []onceward.Operation{o}, err
+func (s *store) Replay(ctx context.Context, id onceward.EventID, r onceward.Replay) ([]onceward.Replayed, error) {
+	h := s.events[id]
+	all, err := h.Event.Replay(r, start)
+	if err == nil {
+		err = onceward.Refusal(all)
+	}
+	for _, step := range all {
+		if err == nil && step.Did == onceward.Retried {
+			_, err = s.Retry(ctx, step.To.ID, r.Decision)
+		}
+	}
+	return all, err
 }
 
 func (s *store) Pauses(context.Context) ([]onceward.Pause, error) { return s.pauses, nil }
@@ -298,7 +307,10 @@ func TestRefusalsAreAdviceWithAStatus(t *testing.T) {
 	}{
 		{"consent is missing", "operations retry OP --reason x", exitNo, "to repeat it nevertheless, add --accept-duplicate-risk"},
 		{"an unknown operation", "operations show op_0000000000000_1", exitNo, "not found"},
-		{"a mode for later", "events replay EVENT --mode reexecute --reason x", exitNo, "not yet: reexecute"},
+		{"a second effect without consent", "events replay EVENT --mode reexecute --reason x", exitNo, "resolve it first"},
+		{"a filter without a count", "events replay --status dead_lettered --reason x", exitUsage, "--expect is missing"},
+		{"neither an event nor a filter", "events replay --reason x", exitUsage, "name a filter"},
+		{"an event and a filter", "events replay EVENT --source gh --reason x", exitUsage, "cannot be meant"},
 		{"an unknown destination", "destinations pause moon --reason x", exitNo, "not found"},
 		{"a viewer decides", "--token viewer-token operations abandon OP --reason x", exitNo, "token wall is a viewer"},
 		{"a wrong token", "--token wrong events list", exitNo, "--token or ONCEWARD_TOKEN"},

@@ -127,6 +127,7 @@ func tellOperation(b *strings.Builder, o api.Operation) {
 		disputed = "a late report contradicts what was decided since"
 	}
 	for _, f := range []struct{ name, value string }{
+		{"again", tellAgain(o)},
 		{"key", o.Key},
 		{"result", o.Result},
 		{"reason", o.Reason},
@@ -138,4 +139,22 @@ func tellOperation(b *strings.Builder, o api.Operation) {
 			line(b, "    %-12s %s", f.name, f.value)
 		}
 	}
+}
+
+// tellAgain says what sets an operation apart from an earlier one of its name.
+func tellAgain(o api.Operation) string {
+	var parts []string
+	if o.Revision != "" {
+		parts = append(parts, "carries the later content "+o.Revision[:min(len(o.Revision), 12)])
+	}
+	if o.Generation > 0 {
+		parts = append(parts, "generation "+strconv.Itoa(o.Generation)+", under a key of its own")
+	}
+	if o.Redelivery > 0 {
+		parts = append(parts, "redelivery "+strconv.Itoa(o.Redelivery)+", with the same key")
+	}
+	if o.Superseded {
+		parts = append(parts, "superseded: it had no effect")
+	}
+	return strings.Join(parts, "; ")
 }

@@ -35,7 +35,7 @@ func (s *server) advise(e onceward.Event, pauses []onceward.Pause, now time.Time
 	if worst.State == onceward.Completed && e.Conflicts > 0 && !worst.Disputed {
 		return fmt.Sprintf("Every operation completed with the first content; %d later deliveries said something else under the same id. Ask the sender which one counts.", e.Conflicts)
 	}
-	return adviseOperation(worst, e.Key.Downstream(worst.Name, worst.Generation, ""), destination, now)
+	return adviseOperation(worst, worst.Downstream(e.Key, ""), destination, now)
 }
 
 func needsPerson(s onceward.State) bool {
@@ -48,7 +48,7 @@ func (s *server) adviseEach(e onceward.Event, needy int, now time.Time) string {
 	fmt.Fprintf(&b, "%d operations need a person.", needy)
 	for _, o := range e.Operations {
 		if needsPerson(o.State) {
-			fmt.Fprintf(&b, " %s: %s", o.Name, adviseOperation(o, e.Key.Downstream(o.Name, o.Generation, ""), s.Routes[o.Name], now))
+			fmt.Fprintf(&b, " %s: %s", o.Name, adviseOperation(o, o.Downstream(e.Key, ""), s.Routes[o.Name], now))
 		}
 	}
 	return b.String()

@@ -6,12 +6,15 @@
 package api
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/onceward/onceward"
 )
 
 // Options is what the API works with. Store is required.
@@ -27,6 +30,11 @@ type Options struct {
 	Destinations []string
 	// Routes tells each operation's destination by the operation's name.
 	Routes map[string]string
+	// Reread says what the configuration of today makes of a recorded event; nil
+	// when its payload is no longer kept or its source is not configured.
+	Reread func(context.Context, onceward.Event) (*onceward.Arrival, error)
+	// Begun is called when a bulk was recorded.
+	Begun func()
 	// Wake is called after every change that made work due, and when a
 	// destination was paused or resumed.
 	Wake    func()
@@ -50,6 +58,12 @@ func New(o Options) http.Handler {
 	if o.Wake == nil {
 		o.Wake = func() {}
 	}
+	if o.Begun == nil {
+		o.Begun = func() {}
+	}
+	if o.Reread == nil {
+		o.Reread = func(context.Context, onceward.Event) (*onceward.Arrival, error) { return nil, nil }
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -60,6 +74,7 @@ func New(o Options) http.Handler {
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}}
 	s := &server{Options: o, api: humago.New(mux, config)}
 	s.events()
+	s.replays()
 	s.operations()
 	s.destinations()
 	s.reports()

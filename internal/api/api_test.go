@@ -163,8 +163,6 @@ func TestWhatCannotBeReadIsRefused(t *testing.T) {
 		{"a body that is no JSON", "POST", "/v1/operations/" + op + "/retry", `{`, 400, "body"},
 		{"no body", "POST", "/v1/operations/" + op + "/retry", "", 400, "body"},
 		{"a body past the limit", "POST", "/v1/operations/" + op + "/retry", `{"reason":"` + strings.Repeat("x", 1<<17) + `"}`, 413, "too large"},
-		{"a mode for later", "POST", "/v1/events/" + id.String() + "/replay", `{"mode":"reexecute","reason":"x"}`, 501, "not yet"},
-		{"another mode for later", "POST", "/v1/events/" + id.String() + "/replay", `{"mode":"redeliver","reason":"x"}`, 501, "not yet"},
 		{"a mode that does not exist", "POST", "/v1/events/" + id.String() + "/replay", `{"mode":"again","reason":"x"}`, 422, "mode"},
 		{"an unknown destination", "POST", "/v1/destinations/moon/pause", `{"reason":"x"}`, 404, "moon"},
 		{"an unknown path", "GET", "/v1/everything", "", 404, "openapi.json"},
@@ -252,11 +250,11 @@ func TestReplayResumesWhatIsNotCompleted(t *testing.T) {
 	s, woken := newStore(), 0
 	id := s.add(start, "guid", onceward.Completed, onceward.DeadLettered)
 	w := call(api.New(api.Options{Store: s, Wake: func() { woken++ }}), "POST", "/v1/events/"+id.String()+"/replay", `{"mode":"resume","reason":"mended"}`)
-	list := decode[api.List[api.Operation]](t, w)
-	if w.Code != 200 || len(list.Items) != 2 || list.Items[0].State != "completed" || list.Items[1].State != "received" {
+	list := decode[api.ReplayAnswer](t, w)
+	if w.Code != 200 || len(list.Items) != 2 || list.Items[0].State != "completed" || list.Items[0].Did != "left" || list.Items[1].State != "received" || list.Items[1].Did != "retried" {
 		t.Errorf("answer %d %s", w.Code, w.Body)
 	}
-	if diff := cmp.Diff([]string{"retry " + onceward.OperationID{Event: id, N: 2}.String()}, s.calls); diff != "" || woken != 1 {
+	if diff := cmp.Diff([]string{"retried " + onceward.OperationID{Event: id, N: 2}.String()}, s.calls); diff != "" || woken != 1 {
 		t.Errorf("%s, woken %d", diff, woken)
 	}
 	if s.decided[0] != (onceward.Decision{Actor: api.Local, Reason: "mended"}) {

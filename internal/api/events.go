@@ -45,12 +45,13 @@ func (p Paging) page() onceward.Page { return onceward.Page{After: p.After, Limi
 
 type eventQuery struct {
 	Paging
-	Source string    `query:"source" doc:"Stable id of the source."`
-	Type   string    `query:"type" doc:"Event type; a * may end it."`
-	Status string    `query:"status" doc:"A state, or a verdict of an event without operations."`
-	Q      string    `query:"q" maxLength:"600" doc:"Any id: ours, the sender's, a downstream key, an operation's."`
-	Since  time.Time `query:"since" doc:"Received at or after."`
-	Until  time.Time `query:"until" doc:"Received before."`
+	Source  string    `query:"source" doc:"Stable id of the source."`
+	Account string    `query:"account" doc:"The sender's sub-account."`
+	Type    string    `query:"type" doc:"Event type; a * may end it."`
+	Status  string    `query:"status" doc:"A state, or a verdict of an event without operations."`
+	Q       string    `query:"q" maxLength:"600" doc:"Any id: ours, the sender's, a downstream key, an operation's."`
+	Since   time.Time `query:"since" doc:"Received at or after."`
+	Until   time.Time `query:"until" doc:"Received before."`
 }
 
 // EventPage is everything about one event.
@@ -62,29 +63,19 @@ type EventPage struct {
 	Headers  map[string][]string `json:"headers,omitempty" doc:"The headers kept with them; for operators."`
 }
 
-// Replay asks for an event's operations to be taken up again.
-type Replay struct {
-	Mode                string `json:"mode" enum:"resume,redeliver,reexecute" doc:"resume: what is unfinished or dead, with the same key."`
-	Reason              string `json:"reason" minLength:"1" maxLength:"2000"`
-	AcceptDuplicateRisk bool   `json:"accept_duplicate_risk,omitempty" doc:"Accept that an effect may happen a second time."`
-}
-
 func (s *server) events() {
 	huma.Register(s.api, s.operation(http.MethodGet, "/v1/events", "list-events", "List events, newest first", Viewer), s.listEvents)
 	get := s.operation(http.MethodGet, "/v1/events/{id}", "get-event", "Show everything about an event", Viewer)
 	get.Errors = append(get.Errors, http.StatusNotFound)
 	huma.Register(s.api, get, s.getEvent)
-	replay := s.operation(http.MethodPost, "/v1/events/{id}/replay", "replay-event", "Take up what is unfinished or dead of an event", Operator)
-	replay.Errors = append(replay.Errors, http.StatusNotFound, http.StatusConflict, http.StatusNotImplemented)
-	huma.Register(s.api, replay, s.replayEvent)
 }
 
 func (s *server) listEvents(ctx context.Context, in *eventQuery) (*answer[List[Event]], error) {
 	if in.Status != "" && !isStatus(in.Status) {
-		return nil, invalid("status is neither a state (" + strings.Join(stateNames(), ", ") + ") nor accepted, quarantined or ignored")
+		return nil, notAStatus()
 	}
 	found, next, err := s.Store.Events(ctx, onceward.EventQuery{
-		Page: in.page(), Source: in.Source, Type: in.Type, Status: in.Status, Search: strings.TrimSpace(in.Q), Since: in.Since, Until: in.Until,
+		Page: in.page(), Source: in.Source, Account: in.Account, Type: in.Type, Status: in.Status, Search: strings.TrimSpace(in.Q), Since: in.Since, Until: in.Until,
 	})
 	if err != nil {
 		return nil, s.fail("list events", err)
@@ -94,6 +85,10 @@ func (s *server) listEvents(ctx context.Context, in *eventQuery) (*answer[List[E
 		items[i] = s.eventShape(e)
 	}
 	return page(items, next), nil
+}
+
+func notAStatus() error {
+	return invalid("status is neither a state (" + strings.Join(stateNames(), ", ") + ") nor accepted, quarantined or ignored")
 }
 
 func isStatus(name string) bool {
@@ -135,7 +130,7 @@ func (s *server) getEvent(ctx context.Context, in *EventRequest) (*answer[EventP
 	}
 	out := EventPage{Event: s.eventShape(h.Event), Timeline: timeline(h), Advice: s.advise(h.Event, pauses, time.Now())}
 	for i, o := range h.Event.Operations {
-		out.Operations[i].Key = h.Event.Key.Downstream(o.Name, o.Generation, "")
+		out.Operations[i].Key = o.Downstream(h.Event.Key, "")
 	}
 	if s.caller(in.Authorization).role >= Operator {
 		if err := s.addPayload(ctx, id, &out); err != nil {
@@ -168,29 +163,4 @@ func headers(lines []byte) map[string][]string {
 		}
 	}
 	return all
-}
-
-type replayRequest struct {
-	EventRequest
-	Body Replay
-}
-
-func (s *server) replayEvent(ctx context.Context, in *replayRequest) (*answer[List[Operation]], error) {
-	id, err := onceward.ParseEventID(in.ID)
-	if err != nil {
-		return nil, invalid(err.Error())
-	}
-	if in.Body.Mode != "resume" {
-		return nil, huma.NewError(http.StatusNotImplemented, "not yet: "+in.Body.Mode+"; resume takes up what is unfinished or dead, with the same key")
-	}
-	d, err := s.decision(in.Credential, in.Body.Reason, "", in.Body.AcceptDuplicateRisk)
-	if err != nil {
-		return nil, err
-	}
-	operations, err := s.Store.Resume(ctx, id, d)
-	if err != nil {
-		return nil, s.fail("replay an event", err)
-	}
-	s.Wake()
-	return page(s.operationShapes(operations), ""), nil
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/hex"
 	"time"
 
 	"github.com/onceward/onceward"
@@ -43,7 +44,10 @@ type Operation struct {
 	NextAt      *time.Time `json:"next_at" doc:"When it is tried next."`
 	LeaseUntil  *time.Time `json:"lease_until" doc:"Until when its owner may be silent."`
 	Fence       int64      `json:"fence"`
-	Generation  int        `json:"generation"`
+	Generation  int        `json:"generation" doc:"Rises when it is to run again under a new key."`
+	Redelivery  int        `json:"redelivery" doc:"Rises when a completed one is repeated with the same key."`
+	Revision    string     `json:"revision,omitempty" doc:"SHA-256 of the later content that it carries; empty for the event's first."`
+	Superseded  bool       `json:"superseded" doc:"Completed without its effect, because a later operation took its place."`
 	WasUnknown  bool       `json:"was_unknown" doc:"Its outcome was unknown at some time; repeating needs consent."`
 	Disputed    bool       `json:"disputed" doc:"A late report contradicts what was decided since."`
 	Key         string     `json:"key,omitempty" doc:"The Idempotency-Key that the other side is sent; shown with the whole event."`
@@ -80,6 +84,7 @@ func (s *server) operationShape(o onceward.Operation) Operation {
 	out := Operation{
 		ID: o.ID.String(), Event: o.ID.Event.String(), Name: o.Name, Destination: s.Routes[o.Name], State: o.State.String(), Effect: o.Effect.String(),
 		Attempt: o.Attempt, Result: o.Result, Reason: o.Reason, Fence: o.Fence, Generation: o.Generation,
+		Redelivery: o.Redelivery, Revision: hex.EncodeToString([]byte(o.Revision)), Superseded: o.Superseded,
 		WasUnknown: o.Unknown, Disputed: o.Disputed, ChangedAt: moment(o.Changed),
 	}
 	if underWay(o) {

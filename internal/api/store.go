@@ -17,7 +17,12 @@ type Store interface {
 	Retry(ctx context.Context, id onceward.OperationID, d onceward.Decision) (onceward.Operation, error)
 	Resolve(ctx context.Context, id onceward.OperationID, completed bool, result string, d onceward.Decision) (onceward.Operation, error)
 	Abandon(ctx context.Context, id onceward.OperationID, d onceward.Decision) (onceward.Operation, error)
-	Resume(ctx context.Context, id onceward.EventID, d onceward.Decision) ([]onceward.Operation, error)
+	Replay(ctx context.Context, id onceward.EventID, r onceward.Replay) ([]onceward.Replayed, error)
+	Reject(ctx context.Context, id onceward.EventID, d onceward.Decision) error
+	BeginBulk(ctx context.Context, b onceward.Bulk) (onceward.Bulk, error)
+	CancelBulk(ctx context.Context, id int64, d onceward.Decision) (onceward.Bulk, error)
+	Bulk(ctx context.Context, id int64) (onceward.Bulk, error)
+	Bulks(ctx context.Context, p onceward.Page) (items []onceward.Bulk, next string, err error)
 	Pauses(ctx context.Context) ([]onceward.Pause, error)
 	Pause(ctx context.Context, destination string, d onceward.Decision) error
 	Unpause(ctx context.Context, destination string, d onceward.Decision) error

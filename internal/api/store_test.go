@@ -22,6 +22,8 @@ type store struct {
 	calls     []string // what was changed: "retry op_… by ops because …"
 	decided   []onceward.Decision
 	queries   []any
+	replays   []onceward.Replay
+	bulks     []onceward.Bulk
 	err       error // answered by everything
 }
 
@@ -144,19 +146,74 @@ func (s *store) Abandon(_ context.Context, id onceward.OperationID, d onceward.D
 	return s.change("abandon", id, d, func(o onceward.Operation) (onceward.Operation, string, error) { return o.Abandon(d, start) })
 }
 
-func (s *store) Resume(ctx context.Context, id onceward.EventID, d onceward.Decision) ([]onceward.Operation, error) {
+// Replay runs the rules and keeps what they say, as a store does.
+func (s *store) Replay(_ context.Context, id onceward.EventID, r onceward.Replay) ([]onceward.Replayed, error) {
 	h, ok := s.histories[id]
 	if !ok {
 		return nil, fmt.Errorf("event %s: %w", id, onceward.ErrNotFound)
 	}
-	for _, o := range h.Event.Operations {
-		if o.State != onceward.Completed {
-			if _, err := s.Retry(ctx, o.ID, d); err != nil {
-				return nil, err
-			}
-		}
+	s.replays = append(s.replays, r)
+	all, err := h.Event.Replay(r, start)
+	if err == nil && !r.DryRun {
+		err = onceward.Refusal(all)
 	}
-	return h.Event.Operations, nil
+	if err != nil || r.DryRun {
+		return all, err
+	}
+	for i, step := range all {
+		switch {
+		case step.Did == onceward.Left:
+			continue
+		case step.From.State == 0:
+			all[i].To.ID.N = len(h.Event.Operations) + 1
+			h.Event.Operations = append(h.Event.Operations, all[i].To)
+		default:
+			h.Event.Operations[step.To.ID.N-1] = step.To
+		}
+		s.calls = append(s.calls, step.Did+" "+all[i].To.ID.String())
+		s.decided = append(s.decided, r.Decision)
+	}
+	return all, nil
+}
+
+func (s *store) Reject(_ context.Context, id onceward.EventID, d onceward.Decision) error {
+	h, ok := s.histories[id]
+	if !ok {
+		return fmt.Errorf("event %s: %w", id, onceward.ErrNotFound)
+	}
+	if err := h.Event.Reject(d); err != nil {
+		return err
+	}
+	h.Event.Verdict = onceward.Ignored
+	s.calls, s.decided = append(s.calls, "reject "+id.String()), append(s.decided, d)
+	return nil
+}
+
+func (s *store) BeginBulk(_ context.Context, b onceward.Bulk) (onceward.Bulk, error) {
+	b.ID, b.At = int64(len(s.bulks)+1), start
+	s.bulks = append(s.bulks, b)
+	return b, s.err
+}
+
+func (s *store) Bulk(_ context.Context, id int64) (onceward.Bulk, error) {
+	if id < 1 || id > int64(len(s.bulks)) {
+		return onceward.Bulk{}, fmt.Errorf("%s: %w", onceward.BulkName(id), onceward.ErrNotFound)
+	}
+	return s.bulks[id-1], s.err
+}
+
+func (s *store) Bulks(context.Context, onceward.Page) ([]onceward.Bulk, string, error) {
+	return s.bulks, "", s.err
+}
+
+func (s *store) CancelBulk(ctx context.Context, id int64, d onceward.Decision) (onceward.Bulk, error) {
+	b, err := s.Bulk(ctx, id)
+	if err != nil {
+		return b, err
+	}
+	s.bulks[id-1].Cancelled, s.bulks[id-1].Ended = true, start
+	s.decided = append(s.decided, d)
+	return s.bulks[id-1], nil
 }
 
 func (s *store) Pauses(context.Context) ([]onceward.Pause, error) { return s.pauses, s.err }

@@ -20,7 +20,16 @@ func timeline(h onceward.History) []Entry {
 	for _, d := range h.Deliveries {
 		all = append(all, deliveryEntry(d))
 	}
+	later := map[onceward.OperationID]bool{} // begun by a person or a later delivery, which its audit row tells
+	for _, a := range h.Audits {
+		if a.Action == "T0b" {
+			later[a.Operation] = true
+		}
+	}
 	for _, o := range h.Event.Operations {
+		if later[o.ID] {
+			continue
+		}
 		all = append(all, Entry{
 			At: h.Event.Received(), Kind: "operation", Operation: o.ID.String(), Name: o.Name,
 			Text: fmt.Sprintf("operation %s recorded", o.Name),

@@ -134,7 +134,7 @@ func (d *Dispatcher) call(ctx context.Context, j job) (out onceward.Outcome, pau
 		return onceward.Refused("its payload is no longer kept, so there is nothing to send"), false
 	}
 	answer := j.op.lane.Client.Do(ctx, forward.Call{
-		Key:   l.Event.Key.Downstream(l.Operation.Name, l.Operation.Generation, ""),
+		Key:   l.Operation.Downstream(l.Event.Key, ""),
 		Event: l.Event.ID, Operation: l.Operation.Name, Source: l.Event.Source, Type: l.Event.Type,
 		Attempt: l.Lease.Attempt, Item: l.Event.Item, Of: l.Event.Of, Refetch: l.Operation.Refetch, Payload: l.Payload,
 		TraceParent:   traceParent(l),

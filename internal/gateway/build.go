@@ -66,7 +66,7 @@ func newPlan(c *config.Config) (*plan, error) {
 			continue
 		}
 		p.sources[s.Name] = &intake.Source{
-			Name: s.Name, Provider: source, Operations: effects[s.Name],
+			Name: s.Name, StableID: s.StableID, Tenant: s.Tenant, Environment: s.Environment, Provider: source, Operations: effects[s.Name],
 			Payloads: s.Retention.Payloads, Keys: s.Retention.Keys, MaxBody: maxBody(c, source.Contract()),
 			Strict: s.Strict, Reject: s.OnConflict == "reject", Order: newOrder(s.Order),
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/internal/api"
+	"github.com/onceward/onceward/internal/bulk"
 	"github.com/onceward/onceward/internal/config"
 	"github.com/onceward/onceward/internal/dispatch"
 	"github.com/onceward/onceward/internal/intake"
@@ -45,6 +46,8 @@ type Gateway struct {
 	admin   atomic.Pointer[http.Handler]
 	sweeper context.CancelFunc
 	swept   chan struct{}
+	bulk    *bulk.Runner
+	bulked  sync.WaitGroup
 }
 
 // work is what a reload replaces: a plan and the dispatcher that runs it.
@@ -91,6 +94,7 @@ func (g *Gateway) Start(ctx context.Context) (err error) {
 	})
 	g.intake.SetSources(g.work.plan.sources)
 	g.sweep()
+	g.bulks()
 	in, err := g.serve("intake", g.config.Intake.Listen, g.intake)
 	if err != nil {
 		return err
@@ -174,16 +178,43 @@ func (g *Gateway) sweep() {
 	}()
 }
 
+// bulks carries out what people decided about many events, in the sweeper's time.
+func (g *Gateway) bulks() {
+	g.bulk = bulk.New(bulk.Runner{Store: g.store, Reread: g.reread, Wake: g.refresh, Log: g.log})
+	ctx, cancel := context.WithCancel(context.Background())
+	sweeper := g.sweeper
+	g.sweeper = func() {
+		cancel()
+		sweeper()
+	}
+	g.bulked.Go(func() { _ = g.bulk.Run(ctx) }) // it ends without an error when ctx does
+}
+
+// reread says what the configuration of today makes of a recorded event.
+func (g *Gateway) reread(ctx context.Context, e onceward.Event) (*onceward.Arrival, error) {
+	p, err := g.store.Payload(ctx, e.ID)
+	if errors.Is(err, onceward.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return g.intake.Reread(e, p), nil
+}
+
+// refresh looks for work that a person's decision made due.
+func (g *Gateway) refresh() {
+	if err := g.current.Load().dispatcher.Refresh(context.Background()); err != nil {
+		g.log.Warn("could not look for due operations after a change", telemetry.KeyError, err)
+	}
+}
+
 // setAdmin makes the API anew from the current configuration.
 func (g *Gateway) setAdmin() {
 	handler := api.New(api.Options{
 		Store: g.store, Tokens: tokens(g.config), Listen: g.config.Admin.Listen, Destinations: names(g.config), Routes: g.work.plan.routes,
 		Version: g.version, Log: g.log, Metrics: g.metrics.Handler(),
-		Wake: func() {
-			if err := g.current.Load().dispatcher.Refresh(context.Background()); err != nil {
-				g.log.Warn("could not look for due operations after a change", telemetry.KeyError, err)
-			}
-		},
+		Wake: g.refresh, Reread: g.reread, Begun: g.bulk.Begun,
 	})
 	g.admin.Store(&handler)
 }
@@ -223,6 +254,7 @@ func (g *Gateway) Stop(ctx context.Context) error {
 	if g.sweeper != nil {
 		g.sweeper()
 		<-g.swept
+		g.bulked.Wait()
 	}
 	for _, s := range g.servers {
 		if s.name != "intake" {

@@ -54,7 +54,10 @@ type Operation struct {
 
 // Source is one configured sender.
 type Source struct {
-	Name       string
+	Name string
+	// StableID, Tenant and Environment are what its events are recorded under.
+	StableID, Tenant, Environment string
+
 	Provider   *provider.Source
 	Operations []Operation
 	Payloads   time.Duration

@@ -122,33 +122,13 @@ var operatorCases = map[string]func(*suite){
 		}
 		s.want(id, onceward.DeadLettered)
 	},
-	"resume takes up what is unfinished and leaves what is done": func(s *suite) {
-		a := s.arrival("e1", "x")
-		a.Operations = append(a.Operations, onceward.Planned{Name: "mail", Effect: onceward.Keyed})
-		event := s.admit(a)[0].Event
-		l := s.take("w1", onceward.Keyed)
-		if _, err := s.Settle(ctx, l.Lease, onceward.Succeeded("r"), limits); err != nil {
-			s.Fatal(err)
-		}
-		mail, _, err := s.Claim(ctx, onceward.ClaimRequest{Name: "mail", Owner: "w", Effect: onceward.Keyed, Limits: limits, Limit: 1})
-		if err != nil || len(mail) != 1 {
-			s.Fatal(mail, err)
-		}
-		if _, err := s.Settle(ctx, mail[0].Lease, onceward.Refused("400"), limits); err != nil {
-			s.Fatal(err)
-		}
-		after, err := s.Resume(ctx, event, decision)
-		if err != nil || after[0].State != onceward.Completed || after[1].State != onceward.Received {
-			s.Fatalf("%+v, %v", after, err)
-		}
-	},
 	"what is not recorded is not found": func(s *suite) {
 		missing := onceward.OperationID{Event: 42, N: 1}
 		_, retry := s.Retry(ctx, missing, decision)
 		_, get := s.Operation(ctx, missing)
 		_, history := s.History(ctx, 42)
 		_, payload := s.Payload(ctx, 42)
-		_, resume := s.Resume(ctx, 42, decision)
+		_, resume := s.Replay(ctx, 42, onceward.Replay{Decision: decision, Mode: onceward.Resume})
 		for name, err := range map[string]error{"retry": retry, "operation": get, "history": history, "payload": payload, "resume": resume} {
 			if !errors.Is(err, onceward.ErrNotFound) {
 				s.Errorf("%s: %v, want ErrNotFound", name, err)

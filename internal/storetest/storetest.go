@@ -28,7 +28,14 @@ type Store interface {
 	Retry(context.Context, onceward.OperationID, onceward.Decision) (onceward.Operation, error)
 	Resolve(context.Context, onceward.OperationID, bool, string, onceward.Decision) (onceward.Operation, error)
 	Abandon(context.Context, onceward.OperationID, onceward.Decision) (onceward.Operation, error)
-	Resume(context.Context, onceward.EventID, onceward.Decision) ([]onceward.Operation, error)
+	Replay(context.Context, onceward.EventID, onceward.Replay) ([]onceward.Replayed, error)
+	Reject(context.Context, onceward.EventID, onceward.Decision) error
+	BeginBulk(context.Context, onceward.Bulk) (onceward.Bulk, error)
+	StepBulk(context.Context, onceward.Bulk, []onceward.Step, string, bool) (onceward.Bulk, error)
+	CancelBulk(context.Context, int64, onceward.Decision) (onceward.Bulk, error)
+	RunningBulk(context.Context) (onceward.Bulk, bool, error)
+	Bulk(context.Context, int64) (onceward.Bulk, error)
+	Bulks(context.Context, onceward.Page) ([]onceward.Bulk, string, error)
 	Pause(context.Context, string, onceward.Decision) error
 	Unpause(context.Context, string, onceward.Decision) error
 	Pauses(context.Context) ([]onceward.Pause, error)
@@ -78,6 +85,7 @@ type Open func(t *testing.T, clock *Clock) Store
 func Run(t *testing.T, fresh func(t *testing.T) Open) {
 	for name, group := range map[string]map[string]func(*suite){
 		"admit": admitCases, "lease": leaseCases, "settle": settleCases, "operator": operatorCases, "list": listCases, "memory": memoryCases, "order": orderCases,
+		"replay": replayCases, "bulk": bulkCases,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for name, test := range group {

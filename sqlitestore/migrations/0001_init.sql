@@ -58,7 +58,8 @@ CREATE TABLE event (
   deliveries  INTEGER NOT NULL DEFAULT 1,
   conflicts   INTEGER NOT NULL DEFAULT 0,
   last_seen   INTEGER NOT NULL,
-  keep        INTEGER NOT NULL   -- remembered at least so long after last_seen
+  keep        INTEGER NOT NULL,  -- remembered at least so long after last_seen
+  erased      INTEGER            -- when what it carried was erased
 ) STRICT;
 CREATE INDEX event_quarantined ON event (id) WHERE verdict = 4;
 
@@ -86,6 +87,8 @@ CREATE TABLE operation (
   budget     INTEGER NOT NULL DEFAULT 0,
   intent     INTEGER NOT NULL CHECK (intent BETWEEN 0 AND 1),
   flags      INTEGER NOT NULL DEFAULT 0,
+  redelivery INTEGER NOT NULL DEFAULT 0,
+  revision   BLOB CHECK (revision IS NULL OR length(revision) = 32), -- the later content that it carries
   owner      TEXT,
   due_at     INTEGER,
   result     TEXT,
@@ -104,6 +107,9 @@ CREATE TABLE operation (
 CREATE INDEX operation_due ON operation (label, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX operation_stream ON operation (stream, place) WHERE stream IS NOT NULL;
 CREATE INDEX operation_waiting ON operation (stream, place) WHERE stream IS NOT NULL AND state <> 4;
+-- What runs again is recorded once, whoever asks for it at the same time.
+CREATE UNIQUE INDEX operation_again ON operation (event, label, ifnull(revision, x''), generation, redelivery)
+ WHERE generation > 0 OR redelivery > 0 OR revision IS NOT NULL;
 CREATE INDEX operation_parked ON operation (state, event, n) WHERE state >= 6;
 
 -- The operations of one name that share an ordering key run in order.
@@ -185,6 +191,34 @@ CREATE TABLE audit (
   evidence TEXT
 ) STRICT;
 CREATE INDEX audit_event ON audit (event) WHERE event IS NOT NULL;
+
+-- Decisions about every event that a filter finds, carried out step by step.
+CREATE TABLE bulk (
+  id         INTEGER PRIMARY KEY,
+  at         INTEGER NOT NULL,
+  mode       INTEGER NOT NULL CHECK (mode BETWEEN 1 AND 4),
+  actor      TEXT NOT NULL,
+  reason     TEXT NOT NULL,
+  consent    INTEGER NOT NULL,
+  source     TEXT NOT NULL,      -- the filter: empty text and 0 do not filter
+  account    TEXT NOT NULL,
+  type       TEXT NOT NULL,
+  status     TEXT NOT NULL,
+  search     TEXT NOT NULL,
+  since      INTEGER,
+  until      INTEGER,
+  operations TEXT NOT NULL,      -- names, with commas between them
+  expect     INTEGER NOT NULL,
+  cursor     TEXT NOT NULL DEFAULT '',
+  seen       INTEGER NOT NULL DEFAULT 0,
+  changed    INTEGER NOT NULL DEFAULT 0,
+  left_alone INTEGER NOT NULL DEFAULT 0,
+  refused    INTEGER NOT NULL DEFAULT 0,
+  refusal    TEXT,
+  ended      INTEGER,
+  cancelled  INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX bulk_running ON bulk (id) WHERE ended IS NULL;
 
 CREATE TABLE pause (
   destination TEXT PRIMARY KEY,

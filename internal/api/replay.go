@@ -1,0 +1,132 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/onceward/onceward"
+)
+
+// Replay asks for an event's operations to be run again.
+type Replay struct {
+	Mode                string   `json:"mode" enum:"resume,redeliver,reexecute" doc:"resume: what is unfinished or dead, with the same key; redeliver: what is completed as well, with the same key; reexecute: anew, under a new key."`
+	Reason              string   `json:"reason" minLength:"1" maxLength:"2000"`
+	AcceptDuplicateRisk bool     `json:"accept_duplicate_risk,omitempty" doc:"Accept that an effect may happen a second time."`
+	Operations          []string `json:"operations,omitempty" maxItems:"100" doc:"Only those of these names; one that the event never had begins, if the configuration wants it."`
+	DryRun              bool     `json:"dry_run,omitempty" doc:"Tell what would happen, and change nothing."`
+}
+
+// Replayed is what a replay did to one operation, or would do.
+type Replayed struct {
+	Operation
+	Did          string `json:"did" enum:"retried,redelivered,reexecuted,released,superseded,left" doc:"retried: the same operation, the same key; redelivered: a new operation with the same key; reexecuted: a new one with a new key; released: begun, of an event that was held; superseded: closed, because a later one takes its place; left: nothing."`
+	Why          string `json:"why,omitempty" doc:"Why it is left."`
+	NeedsConsent bool   `json:"needs_consent,omitempty" doc:"It is done only with accept_duplicate_risk."`
+}
+
+// ReplayAnswer tells what a replay did, operation by operation.
+type ReplayAnswer struct {
+	Event  string     `json:"event"`
+	Mode   string     `json:"mode"`
+	DryRun bool       `json:"dry_run"`
+	Items  []Replayed `json:"items"`
+}
+
+// Rejection closes an event that is held.
+type Rejection struct {
+	Reason string `json:"reason" minLength:"1" maxLength:"2000"`
+}
+
+func (s *server) replays() {
+	decide := func(path, id, summary string) huma.Operation {
+		o := s.operation(http.MethodPost, path, id, summary, Operator)
+		o.Errors = append(o.Errors, http.StatusNotFound, http.StatusConflict)
+		return o
+	}
+	huma.Register(s.api, decide("/v1/events/{id}/replay", "replay-event", "Run an event's operations again"), s.replayEvent)
+	huma.Register(s.api, decide("/v1/events/{id}/reject", "reject-event", "Close an event that is held, without an effect"), s.rejectEvent)
+	huma.Register(s.api, decide("/v1/replays", "begin-replay", "Replay every event that a filter finds"), s.beginReplay)
+	huma.Register(s.api, decide("/v1/replays/{id}/cancel", "cancel-replay", "End a bulk replay where it stands"), s.cancelBulk)
+	huma.Register(s.api, s.operation(http.MethodGet, "/v1/replays", "list-replays", "List bulk replays and erasures, newest first", Viewer), s.listBulks)
+	get := s.operation(http.MethodGet, "/v1/replays/{id}", "get-replay", "Show how far a bulk replay is", Viewer)
+	get.Errors = append(get.Errors, http.StatusNotFound)
+	huma.Register(s.api, get, s.getBulk)
+}
+
+type replayRequest struct {
+	EventRequest
+	Body Replay
+}
+
+func (s *server) replayEvent(ctx context.Context, in *replayRequest) (*answer[ReplayAnswer], error) {
+	id, err := onceward.ParseEventID(in.ID)
+	if err != nil {
+		return nil, invalid(err.Error())
+	}
+	mode, err := onceward.ParseMode(in.Body.Mode)
+	if err != nil {
+		return nil, invalid(err.Error())
+	}
+	d, err := s.decision(in.Credential, in.Body.Reason, "", in.Body.AcceptDuplicateRisk)
+	if err != nil {
+		return nil, err
+	}
+	const doing = "replay an event"
+	h, err := s.Store.History(ctx, id)
+	if err != nil {
+		return nil, s.fail(doing, err)
+	}
+	r := onceward.Replay{Decision: d, Mode: mode, Operations: in.Body.Operations, Held: true, DryRun: in.Body.DryRun}
+	if h.Event.Verdict == onceward.QuarantinedBy || len(r.Operations) > 0 {
+		if r.Reading, err = s.Reread(ctx, h.Event); err != nil {
+			return nil, s.fail(doing, err)
+		}
+	}
+	all, err := s.Store.Replay(ctx, id, r)
+	if err != nil {
+		return nil, s.fail(doing, err)
+	}
+	if !r.DryRun {
+		s.Wake()
+	}
+	return &answer[ReplayAnswer]{ReplayAnswer{Event: id.String(), Mode: in.Body.Mode, DryRun: r.DryRun, Items: s.replayedShapes(h.Event, all)}}, nil
+}
+
+func (s *server) replayedShapes(e onceward.Event, all []onceward.Replayed) []Replayed {
+	items := make([]Replayed, len(all))
+	for i, r := range all {
+		items[i] = Replayed{Operation: s.operationShape(r.To), Did: r.Did, Why: r.Why, NeedsConsent: errors.Is(r.Err, onceward.ErrConsent)}
+		items[i].Key = r.To.Downstream(e.Key, "")
+		if r.To.ID.N == 0 { // it has no number before it is recorded
+			items[i].ID = ""
+		}
+	}
+	return items
+}
+
+type rejectRequest struct {
+	EventRequest
+	Body Rejection
+}
+
+func (s *server) rejectEvent(ctx context.Context, in *rejectRequest) (*answer[Event], error) {
+	id, err := onceward.ParseEventID(in.ID)
+	if err != nil {
+		return nil, invalid(err.Error())
+	}
+	d, err := s.decision(in.Credential, in.Body.Reason, "", false)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Store.Reject(ctx, id, d); err != nil {
+		return nil, s.fail("reject an event", err)
+	}
+	h, err := s.Store.History(ctx, id)
+	if err != nil {
+		return nil, s.fail("reject an event", err)
+	}
+	return &answer[Event]{s.eventShape(h.Event)}, nil
+}

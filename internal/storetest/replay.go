@@ -1,0 +1,351 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/onceward/onceward"
+)
+
+// replay replays an event and fails the test on an error.
+func (s *suite) replay(id onceward.EventID, mode onceward.Mode, change ...func(*onceward.Replay)) []onceward.Replayed {
+	s.Helper()
+	all, err := s.Replay(ctx, id, replayOf(mode, change...))
+	if err != nil {
+		s.Fatalf("%s: %v", mode, err)
+	}
+	return all
+}
+
+func replayOf(mode onceward.Mode, change ...func(*onceward.Replay)) onceward.Replay {
+	r := onceward.Replay{Decision: decision, Mode: mode, Held: true}
+	for _, c := range change {
+		c(&r)
+	}
+	return r
+}
+
+func consenting(r *onceward.Replay) { r.Consent = true }
+func dry(r *onceward.Replay)        { r.DryRun = true }
+
+// did says in short what a replay did: "retried T20, left".
+func did(all []onceward.Replayed) string {
+	var b strings.Builder
+	for i, r := range all {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strings.TrimSpace(r.Did + " " + r.By))
+	}
+	return b.String()
+}
+
+// done runs one operation of an event to completed.
+func (s *suite) done(id string) onceward.OperationID {
+	s.Helper()
+	op := s.one(id)
+	s.settle(s.take("w", onceward.Keyed), onceward.Succeeded("r-"+id))
+	return op
+}
+
+func (s *suite) settle(l onceward.Leased, out onceward.Outcome) onceward.Operation {
+	s.Helper()
+	o, err := s.Settle(ctx, l.Lease, out, limits)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return o
+}
+
+// key is what the other side is sent for an operation.
+func (s *suite) key(id onceward.OperationID) string {
+	s.Helper()
+	h, err := s.History(ctx, id.Event)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return h.Event.Operations[id.N-1].Downstream(h.Event.Key, "")
+}
+
+// audited is the number of rows in the audit log.
+func (s *suite) audited() int {
+	s.Helper()
+	all, _, err := s.Audit(ctx, onceward.Page{Limit: 100})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return len(all)
+}
+
+// holdEvent records an event that intake held, without operations.
+func (s *suite) holdEvent(id, body, reason string) onceward.EventID {
+	s.Helper()
+	a := s.arrival(id, body)
+	a.Verdict, a.Reason, a.Operations = onceward.QuarantinedBy, reason, nil
+	return s.admit(a)[0].Event
+}
+
+var replayCases = map[string]func(*suite){
+	"resume takes up what is unfinished and leaves what is done": func(s *suite) {
+		a := s.arrival("e1", "x")
+		a.Operations = append(a.Operations, onceward.Planned{Name: "mail", Effect: onceward.Keyed})
+		event := s.admit(a)[0].Event
+		s.settle(s.take("w1", onceward.Keyed), onceward.Succeeded("r"))
+		mail, _, err := s.Claim(ctx, onceward.ClaimRequest{Name: "mail", Owner: "w", Effect: onceward.Keyed, Limits: limits, Limit: 1})
+		if err != nil || len(mail) != 1 {
+			s.Fatal(mail, err)
+		}
+		s.settle(mail[0], onceward.Refused("400"))
+		if got := did(s.replay(event, onceward.Resume)); got != "left, retried T20" {
+			s.Fatal(got)
+		}
+		s.want(onceward.OperationID{Event: event, N: 1}, onceward.Completed)
+		s.want(onceward.OperationID{Event: event, N: 2}, onceward.Received)
+		s.counts("completed=1 received=1")
+	},
+	"case 73: a dead letter that dies again is taken up again, with the same key": func(s *suite) {
+		id := s.dead("e1")
+		key := s.key(id)
+		for range 3 { // K12 114: the second click works as the first did
+			if got := did(s.replay(id.Event, onceward.Resume)); got != "retried T20" {
+				s.Fatal(got)
+			}
+			l := s.take("w", onceward.Keyed)
+			if l.Operation.ID != id || l.Operation.Downstream(l.Event.Key, "") != key {
+				s.Fatalf("%+v", l)
+			}
+			s.settle(l, onceward.Refused("answered 422"))
+		}
+	},
+	"redeliver repeats what is completed in an operation of its own: same key, attempt rising": func(s *suite) {
+		id := s.done("e1")
+		first := s.want(id, onceward.Completed)
+		for n := 2; n <= 3; n++ {
+			if got := did(s.replay(id.Event, onceward.Redeliver)); got != "redelivered T0b" {
+				s.Fatal(got)
+			}
+			l := s.take("w", onceward.Keyed)
+			if l.Operation.ID.N != n || l.Operation.Attempt != n || l.Operation.Redelivery != n-1 || l.Operation.Generation != 0 || string(l.Payload.Body) != `{"id":"e1"}` {
+				s.Fatalf("%+v", l)
+			}
+			if s.key(l.Operation.ID) != s.key(id) {
+				s.Fatal("another key")
+			}
+			s.settle(l, onceward.Succeeded("r2"))
+		}
+		if got := s.want(id, onceward.Completed); got != first {
+			s.Fatalf("the completed operation changed: %+v, was %+v", got, first)
+		}
+		s.counts("completed=3")
+	},
+	"a redelivery has a retry budget of its own": func(s *suite) {
+		id := s.done("e1")
+		s.replay(id.Event, onceward.Redeliver)
+		for range limits.Attempts {
+			s.settle(s.take("w", onceward.Keyed), onceward.NotApplied("503", s.clock.Now()))
+		}
+		again := onceward.OperationID{Event: id.Event, N: 2}
+		s.want(again, onceward.DeadLettered)
+		if got := did(s.replay(id.Event, onceward.Redeliver)); got != "retried T20" {
+			s.Fatal(got)
+		}
+	},
+	"a redelivery that is not done is not doubled": func(s *suite) {
+		id := s.done("e1")
+		s.replay(id.Event, onceward.Redeliver)
+		if got := did(s.replay(id.Event, onceward.Redeliver)); got != "left" {
+			s.Fatal(got)
+		}
+		s.take("w", onceward.Keyed)
+		if got := did(s.replay(id.Event, onceward.Redeliver)); got != "left" {
+			s.Fatal(got)
+		}
+		s.counts("processing=1 completed=1")
+	},
+	"redelivery to who does not deduplicate needs consent": func(s *suite) {
+		id := s.one("e1", unsafely)
+		l := s.take("w", onceward.Unsafe)
+		if _, err := s.Intend(ctx, l.Lease, limits.Lease); err != nil {
+			s.Fatal(err)
+		}
+		s.settle(l, onceward.Succeeded("r"))
+		if _, err := s.Replay(ctx, id.Event, replayOf(onceward.Redeliver)); !errors.Is(err, onceward.ErrConsent) {
+			s.Fatalf("got %v", err)
+		}
+		s.counts("completed=1")
+		s.replay(id.Event, onceward.Redeliver, consenting)
+		s.counts("received=1 completed=1")
+	},
+	"re-execution is a new generation with a new key, and never without consent": func(s *suite) {
+		id := s.done("e1")
+		before := s.audited()
+		if _, err := s.Replay(ctx, id.Event, replayOf(onceward.Reexecute)); !errors.Is(err, onceward.ErrConsent) {
+			s.Fatalf("got %v", err)
+		}
+		if s.audited() != before {
+			s.Fatal("a refused replay left a trace")
+		}
+		if got := did(s.replay(id.Event, onceward.Reexecute, consenting)); got != "reexecuted T0b" {
+			s.Fatal(got)
+		}
+		l := s.take("w", onceward.Keyed)
+		if l.Operation.Generation != 1 || l.Operation.Attempt != 1 || s.key(l.Operation.ID) == s.key(id) {
+			s.Fatalf("%+v", l.Operation)
+		}
+		s.settle(l, onceward.Succeeded("r2"))
+		s.replay(id.Event, onceward.Reexecute, consenting)
+		if l := s.take("w", onceward.Keyed); l.Operation.Generation != 2 {
+			s.Fatalf("%+v", l.Operation)
+		}
+		audit, _, err := s.Audit(ctx, onceward.Page{Limit: 10})
+		if err != nil || audit[0].Actor != "ops" || audit[0].Reason != decision.Reason || audit[0].Action != "T0b" || audit[0].To != "received" {
+			s.Fatalf("%+v, %v", audit, err)
+		}
+	},
+	"re-executing a dead letter closes it without saying that it had its effect": func(s *suite) {
+		id := s.dead("e1")
+		if got := did(s.replay(id.Event, onceward.Reexecute, consenting)); got != "superseded T20+T25, reexecuted T0b" {
+			s.Fatal(got)
+		}
+		if o := s.want(id, onceward.Completed); !o.Superseded || o.Result != "" {
+			s.Fatalf("%+v", o)
+		}
+		// What never ran is not redelivered; what replaced it is.
+		s.settle(s.take("w", onceward.Keyed), onceward.Succeeded("r"))
+		if got := did(s.replay(id.Event, onceward.Redeliver, func(r *onceward.Replay) { r.Operations = []string{"fulfil"} })); got != "redelivered T0b" {
+			s.Fatal(got)
+		}
+		s.counts("received=1 completed=2")
+	},
+	"an unknown outcome is not re-executed, and resumed only with consent": func(s *suite) {
+		id := s.unknown("e1")
+		if _, err := s.Replay(ctx, id.Event, replayOf(onceward.Reexecute, consenting)); !errors.Is(err, onceward.ErrNotAllowed) {
+			s.Fatalf("got %v", err)
+		}
+		if _, err := s.Replay(ctx, id.Event, replayOf(onceward.Resume)); !errors.Is(err, onceward.ErrConsent) {
+			s.Fatalf("got %v", err)
+		}
+		s.want(id, onceward.UnknownOutcome)
+	},
+	"a dry run tells the same and changes nothing": func(s *suite) {
+		done, dead, held := s.done("e1"), s.dead("e2"), s.holdEvent("e3", "x", "unknown version")
+		reading := s.arrival("e3", "x")
+		before, audited := s.eventRows(), s.audited()
+		for _, c := range []struct {
+			event onceward.EventID
+			mode  onceward.Mode
+			want  string
+		}{
+			{done.Event, onceward.Resume, "left"},
+			{done.Event, onceward.Redeliver, "redelivered T0b"},
+			{dead.Event, onceward.Resume, "retried T20"},
+			{dead.Event, onceward.Reexecute, "superseded T20+T25, reexecuted T0b"},
+			{held, onceward.Resume, "released T0b"},
+		} {
+			read := func(r *onceward.Replay) { r.Reading = &reading }
+			told := did(s.replay(c.event, c.mode, dry, consenting, read))
+			if told != c.want {
+				s.Errorf("%s: %s, want %s", c.mode, told, c.want)
+			}
+			if after := s.eventRows(); after != before || s.audited() != audited {
+				s.Fatalf("%s changed something:\n%s\n%s", c.mode, before, after)
+			}
+		}
+	},
+	"case 56: an event that was held is released with the operations that are wanted today": func(s *suite) {
+		id := s.holdEvent("e1", `{"v":9}`, "version 9 is not in versions")
+		reading := s.arrival("e1", `{"v":9}`)
+		reading.Type, reading.Version = "order.paid", "9"
+		if _, err := s.Replay(ctx, id, replayOf(onceward.Resume)); !errors.Is(err, onceward.ErrNotAllowed) {
+			s.Fatalf("without a reading: %v", err)
+		}
+		read := func(r *onceward.Replay) { r.Reading = &reading }
+		if _, err := s.Replay(ctx, id, replayOf(onceward.Resume, read, func(r *onceward.Replay) { r.Held = false })); !errors.Is(err, onceward.ErrNotAllowed) {
+			s.Fatalf("a filter that does not ask for held events: %v", err)
+		}
+		if got := did(s.replay(id, onceward.Resume, read)); got != "released T0b" {
+			s.Fatal(got)
+		}
+		l := s.take("w", onceward.Keyed)
+		if string(l.Payload.Body) != `{"v":9}` || l.Event.Version != "9" {
+			s.Fatalf("%+v", l)
+		}
+		s.settle(l, onceward.Succeeded("r"))
+		if got := s.admit(s.arrival("e1", `{"v":9}`))[0]; got.Verdict != onceward.Duplicate || len(got.Operations) != 1 || got.Reason != "" {
+			s.Fatalf("a copy after the release: %+v", got)
+		}
+		s.counts("completed=1")
+		if events, _, err := s.Events(ctx, onceward.EventQuery{Page: onceward.Page{Limit: 5}, Status: "quarantined"}); err != nil || len(events) != 0 {
+			s.Fatalf("%+v, %v", events, err)
+		}
+	},
+	"an identity that can be read only now makes later copies duplicates": func(s *suite) {
+		id := s.holdEvent("sha256:unread", "x", "id is missing")
+		reading := s.arrival("e1", "x")
+		s.replay(id, onceward.Resume, func(r *onceward.Replay) { r.Reading = &reading })
+		if got := s.admit(s.arrival("e1", "x"))[0]; got.Verdict != onceward.Duplicate || got.Event != id {
+			s.Fatalf("%+v", got)
+		}
+		known := s.one("e2")
+		other := s.holdEvent("sha256:other", "y", "id is missing")
+		second := s.arrival("e2", "y")
+		if _, err := s.Replay(ctx, other, replayOf(onceward.Resume, func(r *onceward.Replay) { r.Reading = &second })); !errors.Is(err, onceward.ErrNotAllowed) || !strings.Contains(err.Error(), known.Event.String()) {
+			s.Fatalf("got %v", err)
+		}
+		s.reopen()
+		if got := s.admit(s.arrival("e1", "x"))[0]; got.Verdict != onceward.Duplicate || got.Event != id {
+			s.Fatalf("after a restart: %+v", got)
+		}
+	},
+	"a held event is rejected for good": func(s *suite) {
+		id := s.holdEvent("e1", "x", "body is not JSON")
+		if err := s.Reject(ctx, id, onceward.Decision{Actor: "ops"}); !errors.Is(err, onceward.ErrNotAllowed) {
+			s.Fatalf("without a reason: %v", err)
+		}
+		if err := s.Reject(ctx, id, decision); err != nil {
+			s.Fatal(err)
+		}
+		if err := s.Reject(ctx, id, decision); !errors.Is(err, onceward.ErrNotAllowed) {
+			s.Fatalf("twice: %v", err)
+		}
+		if got := s.admit(s.arrival("e1", "x"))[0]; got.Verdict != onceward.Duplicate || len(got.Operations) != 0 {
+			s.Fatalf("%+v", got)
+		}
+		h, err := s.History(ctx, id)
+		if err != nil || h.Event.Verdict != onceward.Ignored || len(h.Audits) != 1 || h.Audits[0].Action != "T23" {
+			s.Fatalf("%+v, %v", h, err)
+		}
+	},
+	"an event gets an operation that it never had only by name": func(s *suite) {
+		a := s.arrival("e1", "x")
+		a.Verdict, a.Operations = onceward.Ignored, nil
+		id := s.admit(a)[0].Event
+		reading := s.arrival("e1", "x")
+		read := func(r *onceward.Replay) { r.Reading = &reading }
+		if _, err := s.Replay(ctx, id, replayOf(onceward.Resume, read)); !errors.Is(err, onceward.ErrNotAllowed) {
+			s.Fatalf("got %v", err)
+		}
+		if _, err := s.Replay(ctx, id, replayOf(onceward.Resume, read, func(r *onceward.Replay) { r.Operations = []string{"nonsense"} })); !errors.Is(err, onceward.ErrNotAllowed) {
+			s.Fatalf("got %v", err)
+		}
+		named := func(r *onceward.Replay) { r.Operations = []string{"fulfil"} }
+		if got := did(s.replay(id, onceward.Resume, read, named)); got != "released T0b" {
+			s.Fatal(got)
+		}
+		if got := did(s.replay(id, onceward.Resume, read, named)); got != "left" {
+			s.Fatal(got)
+		}
+		s.counts("received=1")
+	},
+}
+
+// eventRows are all events with their operations, as one text.
+func (s *suite) eventRows() string {
+	s.Helper()
+	all, _, err := s.Events(ctx, onceward.EventQuery{Page: onceward.Page{Limit: 100}})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return fmt.Sprintf("%+v", all)
+}
