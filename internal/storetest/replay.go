@@ -317,6 +317,27 @@ var replayCases = map[string]func(*suite){
 			s.Fatalf("%+v, %v", h, err)
 		}
 	},
+	"a replay obeys the guard of its stream: the newest is repeated, an older one is not": func(s *suite) {
+		for _, order := range []onceward.Order{{Mode: onceward.LatestFirst, Tie: onceward.ChooseProceed}, strict()} {
+			st := s.stream(order)
+			one := st.arrive(1)
+			st.runs(1, one)
+			two := st.arrive(2)
+			st.runs(1, two)
+			s.replay(two.Event, onceward.Redeliver)
+			again := onceward.OperationID{Event: two.Event, N: 2}
+			l := st.take(again)
+			three := st.arrive(3)
+			st.idle() // never two active in one stream
+			st.succeed(l)
+			st.runs(1, three)
+			s.replay(one.Event, onceward.Redeliver)
+			st.idle()
+			if o := s.want(onceward.OperationID{Event: one.Event, N: 2}, onceward.Completed); !o.Superseded {
+				s.Fatalf("%+v", o)
+			}
+		}
+	},
 	"an event gets an operation that it never had only by name": func(s *suite) {
 		a := s.arrival("e1", "x")
 		a.Verdict, a.Operations = onceward.Ignored, nil
