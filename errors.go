@@ -1,6 +1,9 @@
 package onceward
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Errors that callers act on. Stores and rooms wrap them; compare with errors.Is.
 var (
@@ -9,6 +12,10 @@ var (
 	// ErrFenced means that the lease was lost: somebody else owns the
 	// operation or has decided it. The caller's work must not be recorded.
 	ErrFenced = errors.New("the lease was lost")
+	// ErrDisputed means that success was reported too late, about a call of
+	// which it was decided meanwhile that it had no effect, or might have had
+	// one. It is recorded, and a person has to look. It is an [ErrFenced].
+	ErrDisputed = fmt.Errorf("%w, and its success contradicts what was decided since", ErrFenced)
 	// ErrNotDue means that the operation cannot be taken now.
 	ErrNotDue = errors.New("not due")
 	// ErrNotAllowed means that the state machine has no such move from here.

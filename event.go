@@ -83,6 +83,19 @@ type Attempt struct {
 	Reason    string
 }
 
+// RecoveryPoint is a step of an operation that is done and is not repeated,
+// whatever happens to the steps after it.
+type RecoveryPoint struct {
+	Operation  OperationID
+	Generation int
+	N          int // from 0
+	Name       string
+	Result     string // the other side's reference
+	Attempt    int    // that did it
+	Fence      int64
+	At         time.Time
+}
+
 // Payload is what a delivery carried, byte for byte, and the headers kept of it.
 type Payload struct {
 	Header []byte // header lines "Name: value\n", names canonical, in order of name
@@ -124,6 +137,7 @@ type Planned struct {
 	Lease  time.Duration
 	Intend bool
 	Order  Order // Unordered unless its source's events are ordered
+	Plan   Plan  // its steps
 }
 
 // Arrival is one event inside a delivery.
@@ -188,4 +202,5 @@ type Leased struct {
 	Fault     string // why event or payload could not be read; nothing may be sent
 	Recovered bool   // taken over from an owner that fell silent
 	Payload   Payload
+	Results   map[string]string // of the steps that are done, by name
 }

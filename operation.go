@@ -47,15 +47,18 @@ type Operation struct {
 	Revision string
 	State    State
 	Effect   Effect // of the step that runs, or ran last
+	Plan     Plan   // its steps' names; those that have begun stay as they were
+	Step     int    // the step that runs or is next, from 0; earlier ones are done and never repeated
 	Fence    int64  // rises at every change of owner
 	Attempt  int    // attempts begun; the first is 1
 	// Budget is the attempt number at which the retry budget was last renewed
 	// by a person; attempts count from it.
 	Budget   int
-	Intent   bool // an outside call may have happened and is not accounted for
-	Doubt    bool // that call may be an earlier attempt's, so that no later one proves that nothing happened
-	Unknown  bool // its outcome was unknown at some time; repeating needs consent
-	Disputed bool // a late report contradicts what was decided since
+	Intent   bool      // an outside call may have happened and is not accounted for
+	IntentAt time.Time // when the first of those calls of this step may have been made; zero before, and when they provably had no effect
+	Doubt    bool      // that call may be an earlier attempt's, so that no later one proves that nothing happened
+	Unknown  bool      // its outcome was unknown at some time; repeating needs consent
+	Disputed bool      // a late report contradicts what was decided since
 	// Stream numbers the stream in which it is ordered, at Place; 0 is none.
 	Stream int64
 	Place  Place
@@ -66,6 +69,8 @@ type Operation struct {
 	Refetch    bool      // the destination is to read the current state
 	Owner      string    // process that holds the lease; empty without one
 	DueAt      time.Time // next run, or end of the lease; zero when nothing is due
+	AskAt      time.Time // unknown outcome of a lookup step: when the other side is asked next
+	SentBy     time.Time // with AskAt: the call in question cannot have been sent after this
 	Result     string    // reference that the other side gave, at most [MaxResult] bytes
 	Reason     string    // why it stands where it stands, for people
 	Changed    time.Time
@@ -82,12 +87,30 @@ type Lease struct {
 	Attempt   int
 	Until     time.Time
 	Owner     string
+	Step      int // the step that was leased
+	Effect    Effect
 }
 
 // Limits bound what automation may do with one operation.
 type Limits struct {
 	Attempts int           // all attempts count, the first included; 0 means no limit
 	Lease    time.Duration // how long an owner may be silent
+	Plan     Plan          // the steps as they are configured today
+	// KeyMemory is how long the other side of a keyed step is sure to know a
+	// key; 0 when nothing is said about it. A call is not repeated after that.
+	KeyMemory time.Duration
+}
+
+// OwnerPause bounds how long an owner may have been paused between its last
+// look at the clock and its first byte. Nothing can bound it for certain, which
+// is why an absence is believed only after it, and a report that comes all the
+// same is a dispute.
+const OwnerPause = 30 * time.Second
+
+// forgotten reports whether the other side may no longer know the key at the
+// given moment. What may have been called at an unknown time counts as old.
+func (l Limits) forgotten(o Operation, at time.Time) bool {
+	return l.KeyMemory > 0 && o.Intent && at.After(o.IntentAt.Add(l.KeyMemory))
 }
 
 func (l Limits) spent(o Operation) bool { return l.Attempts > 0 && o.Attempt-o.Budget >= l.Attempts }
@@ -103,6 +126,10 @@ func (o Operation) Take(owner string, limits Limits, intend bool, now time.Time)
 		return o, "", ErrNotDue
 	}
 	var by string
+	if (o.State == Received || o.State == FailedBeforeEffect || o.State == Processing) && !o.fits(limits.Plan) {
+		o, by = o.misfit(limits.Plan, now)
+		return o, by, nil
+	}
 	switch o.State {
 	case Received:
 		by = "T2"
@@ -125,16 +152,27 @@ func (o Operation) Take(owner string, limits Limits, intend bool, now time.Time)
 	o.Attempt++
 	o.Owner = owner
 	o.Reason = "" // what earlier attempts met is in their records
-	o.Intent = o.Intent || intend
+	o.Plan = limits.Plan
+	if intend {
+		o = o.intend(now)
+	}
 	o.DueAt = now.Add(limits.Lease)
 	o.Changed = now
 	return o, by, nil
 }
 
 // Expire is what the janitor does to an operation whose owner fell silent and
-// that no worker may take over: T12 or T12b. Otherwise the error is [ErrNotDue].
+// that no worker may take over (T12, T12b), and to one that stands at a step
+// that is no longer configured. Otherwise the error is [ErrNotDue].
 func (o Operation) Expire(limits Limits, now time.Time) (Operation, string, error) {
-	if o.State != Processing || o.DueAt.IsZero() || o.DueAt.After(now) {
+	if o.DueAt.IsZero() || o.DueAt.After(now) {
+		return o, "", ErrNotDue
+	}
+	if o.State.Open() && o.State != Dispatched && o.Step >= limits.Plan.Len() { // no worker claims such a step
+		o, by := o.misfit(limits.Plan, now)
+		return o, by, nil
+	}
+	if o.State != Processing {
 		return o, "", ErrNotDue
 	}
 	next, transition, moved := o.expire(limits, now)
@@ -147,13 +185,15 @@ func (o Operation) Expire(limits Limits, now time.Time) (Operation, string, erro
 func (o Operation) expire(limits Limits, now time.Time) (Operation, string, bool) {
 	switch {
 	case o.Intent && o.Effect != Keyed:
-		o = o.move(UnknownOutcome, "the owner was lost while its call may have been under way", now)
-		o.Fence++
-		return o, "T12", true
+		return o.lost("the owner was lost while its call may have been under way", now), "T12", true
 	case o.Intent && limits.spent(o):
-		o = o.move(UnknownOutcome, "attempts spent without a clear answer: "+o.Reason, now)
+		return o.lost("attempts spent without a clear answer: "+o.Reason, now), "T12", true
+	case limits.forgotten(o, now):
+		return o.lost(fmt.Sprintf(tooLate, limits.KeyMemory), now), "T12", true
+	case o.contested():
+		o = o.move(DeadLettered, disputed, now)
 		o.Fence++
-		return o, "T12", true
+		return o, "T12b", true
 	case limits.spent(o):
 		o = o.move(DeadLettered, "attempts spent; the last owner was lost before its call", now)
 		o.Fence++
@@ -162,10 +202,48 @@ func (o Operation) expire(limits Limits, now time.Time) (Operation, string, bool
 	return o, "", false
 }
 
+// tooLate is why a keyed call is not repeated any more.
+const tooLate = "the call may have had its effect, and the other side remembers its key for %s only: repeating it now could have a second one"
+
+// lost moves an operation to unknown_outcome whose owner may still sit between
+// its intent and its call, and cannot be asked.
+func (o Operation) lost(reason string, now time.Time) Operation {
+	sent := o.DueAt.Add(OwnerPause) // nothing is sent past the lease
+	o = o.move(UnknownOutcome, reason, now)
+	o.Fence++
+	return o.ask(sent, now)
+}
+
+// ask makes the reconciler ask the other side about an unknown outcome, where
+// it can be asked.
+func (o Operation) ask(sent, now time.Time) Operation {
+	if o.Effect == Lookup && !o.contested() {
+		o.AskAt, o.SentBy = now, sent
+	}
+	return o
+}
+
+// intend opens the current step's intent. A repetition keeps the time of the
+// first: from then on the other side may have known the key.
+func (o Operation) intend(now time.Time) Operation {
+	o.Intent = true
+	if o.IntentAt.IsZero() {
+		o.IntentAt = now
+	}
+	return o
+}
+
+// unsent closes an intent of whose call it is proved that it had no effect.
+func (o Operation) unsent() Operation {
+	o.Intent, o.IntentAt = false, time.Time{}
+	return o
+}
+
 func (o Operation) move(to State, reason string, now time.Time) Operation {
 	o.State, o.Reason, o.Owner, o.DueAt, o.Changed = to, reason, "", time.Time{}, now
 	o.Unknown = o.Unknown || to == UnknownOutcome
 	o.Doubt = false // who moves it has settled it, or made it a person's
+	o.AskAt, o.SentBy = time.Time{}, time.Time{}
 	return o
 }
 
@@ -193,7 +271,8 @@ func (o Operation) Intend(l Lease, d time.Duration, now time.Time) (Operation, s
 	if o.Intent && o.Effect != Keyed {
 		return o, "", fmt.Errorf("%w: its intent is open already", ErrNotAllowed)
 	}
-	o.Intent, o.DueAt, o.Changed = true, now.Add(d), now
+	o = o.intend(now)
+	o.DueAt, o.Changed = now.Add(d), now
 	return o, "T4", nil
 }
 
@@ -215,7 +294,7 @@ func (o Operation) HandBack(l Lease, now time.Time) (Operation, string, error) {
 		o.DueAt, o.Owner, o.Reason, o.Changed = now, "", reason, now
 		return o, "T11", nil
 	}
-	o = o.move(FailedBeforeEffect, reason, now)
-	o.Intent, o.DueAt = false, now
+	o = o.move(FailedBeforeEffect, reason, now).unsent()
+	o.DueAt = now
 	return o, "T9", nil
 }

@@ -53,9 +53,9 @@ func (o Operation) Retry(d Decision, now time.Time) (Operation, string, error) {
 	default:
 		return o, "", fmt.Errorf("%w: %s; only dead_lettered, unknown_outcome, quarantined and failed_before_effect can be retried", ErrNotAllowed, o.State)
 	}
-	o = o.move(Received, "retried by "+d.Actor, now)
+	o = o.move(Received, "retried by "+d.Actor, now).unsent()
 	o.Fence++
-	o.Intent = false
+	o.Disputed = false // who decides knows of it
 	o.Budget = o.Attempt
 	o.DueAt = now
 	return o, by, nil
@@ -74,14 +74,13 @@ func (o Operation) Resolve(completed bool, result string, d Decision, now time.T
 		if o.State == DeadLettered {
 			by = "T21"
 		}
-		o = o.move(Completed, "resolved by "+d.Actor, now)
-		o.Intent, o.Result = false, cutResult(result)
+		o.Disputed = false // who decides knows of it
+		o = o.finish(result, "resolved by "+d.Actor, now)
 		o.Fence++
 		return o, by, nil
 	case !completed && o.State == UnknownOutcome:
-		o = o.move(FailedBeforeEffect, "found not applied by "+d.Actor, now)
-		o.Intent, o.Unknown = false, false
-		o.Fence++
+		o = o.absent("found not applied by "+d.Actor, now)
+		o.Disputed = false
 		o.Budget = o.Attempt
 		o.DueAt = now
 		return o, "T17", nil
@@ -116,7 +115,7 @@ func (o Operation) Abandon(d Decision, now time.Time) (Operation, string, error)
 // Hold puts an operation that has had no effect yet aside, because its event
 // was contradicted: T24. Others are left alone (ErrNotAllowed).
 func (o Operation) Hold(reason string, now time.Time) (Operation, string, error) {
-	if o.State != Received && o.State != FailedBeforeEffect {
+	if o.State != Received && o.State != FailedBeforeEffect || o.Step > 0 {
 		return o, "", ErrNotAllowed
 	}
 	o = o.move(Quarantined, reason, now)

@@ -312,4 +312,4 @@ func (o Operation) Turn(t Turn, now time.Time) (next Operation, transition strin
 }
 
 // Underway reports whether an earlier step of the operation had its effect.
-func (o Operation) Underway() bool { return false }
+func (o Operation) Underway() bool { return o.Step > 0 }

@@ -64,39 +64,48 @@ func (o Outcome) String() string {
 	return [...]string{"none", "completed", "not_applied", "refused", "ambiguous"}[o.kind]
 }
 
+// Success reports whether the effect happened.
+func (o Outcome) Success() bool { return o.kind == outcomeCompleted }
+
 // Settle records an attempt's outcome: T7, T9 (with T15 when attempts are spent
 // or the call was refused), T10, or for a keyed ambiguous call the wait for the
-// repetition with its intent open. Once a call was ambiguous only success
-// settles it: that a later attempt was turned away is no proof about the
-// earlier one, so without success the operation ends as unknown_outcome. A report whose lease was lost is [ErrFenced],
-// except that success reported by the very attempt that went unknown is T19.
+// repetition with its intent open. Success of a step that another one follows
+// is a recovery point (T5): the next step is due at once, for whoever takes it.
+// Once a call was ambiguous only success settles it: that a later attempt was
+// turned away is no proof about the earlier one, so without success the
+// operation ends as unknown_outcome. A report whose lease was lost is
+// [ErrFenced], except that success reported by the very attempt that went
+// unknown is T19; what success contradicts is for [Operation.Dispute].
 func (o Operation) Settle(l Lease, out Outcome, limits Limits, now time.Time) (Operation, string, error) {
 	if o.State == UnknownOutcome && out.kind == outcomeCompleted && o.Attempt == l.Attempt && o.Fence == l.Fence+1 {
-		o = o.move(Completed, "the attempt that went unknown reported late", now)
-		o.Intent, o.Result = false, out.Result
-		return o, "T19", nil
+		return o.finish(out.Result, "the attempt that went unknown reported late", now), "T19", nil
 	}
 	if err := o.owned(l); err != nil {
 		return o, "", err
 	}
 	switch out.kind {
 	case outcomeCompleted:
-		o = o.move(Completed, "", now)
-		o.Intent, o.Result = false, out.Result
-		return o, "T7", nil
+		if next, ok := o.advance(); ok {
+			next.Fence++ // the next step is anybody's; this owner must not settle it
+			next.Owner, next.DueAt, next.Changed = "", now, now
+			next.Reason = "step " + o.StepName() + " is done, " + next.StepName() + " is next"
+			return next, "T5", nil
+		}
+		return o.finish(out.Result, "", now), "T7", nil
 	case outcomeRefused:
 		if o.Doubt {
 			return o.unknown(inDoubt+out.Reason, now)
 		}
-		o = o.move(DeadLettered, out.Reason, now)
-		o.Intent = false
-		return o, "T9+T15", nil
+		return o.move(DeadLettered, out.Reason, now).unsent(), "T9+T15", nil
 	case outcomeNotApplied:
 		if o.Doubt {
 			return o.repeat(inDoubt, out, limits, now)
 		}
-		o.Intent = false
-		if limits.spent(o) {
+		o = o.unsent()
+		switch {
+		case o.contested():
+			return o.move(DeadLettered, disputed+"; not tried again by itself after: "+out.Reason, now), "T9+T15", nil
+		case limits.spent(o):
 			return o.move(DeadLettered, "attempts spent: "+out.Reason, now), "T9+T15", nil
 		}
 		o = o.move(FailedBeforeEffect, out.Reason, now)
@@ -106,6 +115,19 @@ func (o Operation) Settle(l Lease, out Outcome, limits Limits, now time.Time) (O
 		return o.repeat("", out, limits, now)
 	}
 	return o, "", fmt.Errorf("%w: an outcome must come from one of its constructors", ErrNotAllowed)
+}
+
+// finish records that the current step had its effect, outside of a lease. When
+// another step follows, that one is due.
+func (o Operation) finish(result, reason string, now time.Time) Operation {
+	if next, ok := o.advance(); ok {
+		next = next.move(FailedBeforeEffect, "step "+o.StepName()+" is done ("+reason+"), "+next.StepName()+" is next", now)
+		next.DueAt = now
+		return next
+	}
+	o = o.move(Completed, reason, now)
+	o.Intent, o.Result = false, cutResult(result)
+	return o
 }
 
 // inDoubt stands before the reason of an attempt that did not answer for an
@@ -118,14 +140,17 @@ func (o Operation) repeat(prefix string, out Outcome, limits Limits, now time.Ti
 	if o.Effect != Keyed || limits.spent(o) {
 		return o.unknown(prefix+out.Reason, now)
 	}
-	o.Intent, o.Doubt = true, true
+	o = o.intend(now)
+	if limits.forgotten(o, out.RetryAt) {
+		return o.unknown(prefix+out.Reason+"; "+fmt.Sprintf(tooLate, limits.KeyMemory), now)
+	}
+	o.Doubt = true
 	o.Owner, o.DueAt, o.Reason, o.Changed = "", out.RetryAt, out.Reason, now
 	return o, "T3", nil
 }
 
 func (o Operation) unknown(reason string, now time.Time) (Operation, string, error) {
-	o = o.move(UnknownOutcome, reason, now)
-	o.Intent = true // whoever reports this has made a call
+	o = o.move(UnknownOutcome, reason, now).intend(now) // whoever reports this has made a call
 	o.Fence++
-	return o, "T10", nil
+	return o.ask(now, now), "T10", nil // its call is over, and nothing more is written for it
 }

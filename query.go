@@ -32,6 +32,7 @@ type History struct {
 	Event      Event
 	Deliveries []Delivery
 	Attempts   []Attempt
+	Steps      []RecoveryPoint
 	Conflicts  []Evidence // without payloads
 	Audits     []Audit
 }
@@ -51,9 +52,11 @@ type Pause struct {
 	Reason      string
 }
 
-// ClaimRequest asks for due operations of one name.
+// ClaimRequest asks for due operations of one name that stand at one step, or
+// for those of which the other side is to be asked; then Name, Step and Limit count.
 type ClaimRequest struct {
 	Name   string
+	Step   int // from 0
 	Owner  string
 	Effect Effect
 	Limits Limits

@@ -31,10 +31,11 @@ var rows = map[string]string{
 	"failed_before_effect → quarantined":          "T24",
 	"failed_before_effect → completed":            "T25",
 	"unknown_outcome → completed":                 "T16 T19",
-	"unknown_outcome → failed_before_effect":      "T17",
+	"unknown_outcome → failed_before_effect":      "T16 T17 T19",
 	"unknown_outcome → dead_lettered":             "T18",
 	"dead_lettered → received":                    "T20",
 	"dead_lettered → completed":                   "T21",
+	"dead_lettered → failed_before_effect":        "T21",
 	"quarantined → received":                      "T22",
 	"quarantined → dead_lettered":                 "T23",
 }

@@ -127,8 +127,8 @@ func (w *writer) admitNew(a *onceward.Admission, r *onceward.Arrival, e newEvent
 	return result, nil
 }
 
-const insertOperation = `INSERT INTO operation (event, n, label, generation, state, effect, fence, attempt, budget, intent, owner, due_at, changed)
- VALUES (?, ?, ?, 0, ?, ?, ?, ?, 0, ?, ?, ?, ?)`
+const insertOperation = `INSERT INTO operation (event, n, label, generation, state, effect, fence, attempt, budget, intent, owner, due_at, changed, plan, intent_at)
+ VALUES (?, ?, ?, 0, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)`
 
 // plan writes an operation: T0, and when a worker is waiting for it T2 (and T4)
 // in the same write.
@@ -137,18 +137,18 @@ func (w *writer) plan(id onceward.OperationID, a *onceward.Arrival, p *onceward.
 	if err != nil {
 		return onceward.Operation{}, err
 	}
-	o := onceward.Operation{ID: id, Name: p.Name, State: onceward.Received, Effect: p.Effect, DueAt: w.now, Changed: w.now}
+	o := onceward.Operation{ID: id, Name: p.Name, State: onceward.Received, Effect: p.Effect, Plan: p.Plan, DueAt: w.now, Changed: w.now}
 	if p.Order.Mode != onceward.Unordered {
 		return w.planOrdered(label, o, a, p.Order)
 	}
 	if p.Owner != "" {
-		if o, _, err = o.Take(p.Owner, onceward.Limits{Lease: p.Lease}, p.Intend, w.now); err != nil {
+		if o, _, err = o.Take(p.Owner, onceward.Limits{Lease: p.Lease, Plan: p.Plan}, p.Intend, w.now); err != nil {
 			return onceward.Operation{}, err
 		}
 	}
 	w.count(label, 0, o.State)
 	return o, w.c.q(insertOperation).int(int64(id.Event)).int(int64(id.N)).int(label).int(int64(o.State)).int(int64(o.Effect)).
-		int(o.Fence).int(int64(o.Attempt)).bool(o.Intent).text(o.Owner).time(o.DueAt).time(o.Changed).run()
+		int(o.Fence).int(int64(o.Attempt)).bool(o.Intent).text(o.Owner).time(o.DueAt).time(o.Changed).text(string(o.Plan)).time(o.IntentAt).run()
 }
 
 // admitLately answers for an event that was new a moment ago: all but the state

@@ -9,13 +9,14 @@ import (
 )
 
 const selectDue = `SELECT ` + operationColumns + ` FROM operation o INDEXED BY operation_due
- WHERE o.label = ? AND o.due_at <= ? ORDER BY o.due_at LIMIT ?`
+ WHERE o.label = ? AND o.step = ? AND o.due_at <= ? ORDER BY o.due_at LIMIT ?`
 
-const selectNextDue = `SELECT min(due_at) FROM operation INDEXED BY operation_due WHERE label = ? AND due_at IS NOT NULL`
+const selectNextDue = `SELECT min(due_at) FROM operation INDEXED BY operation_due WHERE label = ? AND step = ? AND due_at IS NOT NULL`
 
-// Claim gives up to r.Limit due operations of one name to r.Owner: T2, T11,
-// T14. Those that it finds past every limit move to where a person sees them
-// (T12, T12b, T15) instead. next is when more will be due, zero if never.
+// Claim gives up to r.Limit due operations of one name and step to r.Owner:
+// T2, T11, T14. Those that it finds past every limit, or whose steps are no
+// longer the configured ones, move to where a person sees them (T12, T12b, T15,
+// T24) instead. next is when more will be due, zero if never.
 func (s *Store) Claim(ctx context.Context, r onceward.ClaimRequest) (leased []onceward.Leased, next time.Time, err error) {
 	err = s.write(ctx, func(w *writer) error {
 		leased, next = nil, time.Time{}
@@ -24,7 +25,7 @@ func (s *Store) Claim(ctx context.Context, r onceward.ClaimRequest) (leased []on
 			return err
 		}
 		var due []onceward.Operation
-		if err := w.c.q(selectDue).int(label).time(w.now).int(int64(r.Limit)).rows(func(s *stmt) error {
+		if err := w.c.q(selectDue).int(label).int(int64(r.Step)).time(w.now).int(int64(r.Limit)).rows(func(s *stmt) error {
 			o, _ := scanOperation(s)
 			o.Name = r.Name
 			due = append(due, o)
@@ -48,7 +49,7 @@ func (s *Store) Claim(ctx context.Context, r onceward.ClaimRequest) (leased []on
 				leased = append(leased, onceward.Leased{Operation: taken, Lease: leaseOf(taken), Recovered: lost(o)})
 			}
 		}
-		_, err = w.c.q(selectNextDue).int(label).row(func(s *stmt) { next = s.columnTime(0) })
+		_, err = w.c.q(selectNextDue).int(label).int(int64(r.Step)).row(func(s *stmt) { next = s.columnTime(0) })
 		return err
 	})
 	if err != nil || len(leased) == 0 {
@@ -95,7 +96,7 @@ func (w *writer) recordTake(o, taken onceward.Operation, transition string) erro
 		}
 	}
 	if taken.State == onceward.Processing {
-		return nil
+		return nil // its attempt will be on record, whatever becomes of it
 	}
 	return w.audit(o, taken, transition, onceward.Decision{Actor: "janitor", Reason: taken.Reason})
 }
@@ -126,6 +127,9 @@ func (s *Store) fill(c *conn, l *onceward.Leased) {
 	if err == nil && !found {
 		err = errors.New("its event is not recorded")
 	}
+	if err == nil && l.Operation.Step > 0 {
+		l.Results, err = c.results(l.Operation)
+	}
 	if err == nil {
 		l.Payload, err = s.payload(c, at)
 	}
@@ -141,9 +145,11 @@ func (s *Store) fill(c *conn, l *onceward.Leased) {
 
 // Recover settles what no worker may take over: operations whose owner fell
 // silent with a call that may not be repeated, or with every attempt spent
-// (T12, T12b). limits tells each operation's; names it does not know are left
-// alone. It looks at up to limit operations and reports how many it moved.
-func (s *Store) Recover(ctx context.Context, limits map[string]onceward.Limits, limit int) (moved int, err error) {
+// (T12, T12b), and those that stand at a step that is no longer configured.
+// limits tells each operation's, step by step; names it does not know are left
+// alone. It looks at up to limit operations of each step and reports how many
+// it moved.
+func (s *Store) Recover(ctx context.Context, limits map[string][]onceward.Limits, limit int) (moved int, err error) {
 	err = s.write(ctx, func(w *writer) error {
 		moved = 0
 		for name, l := range limits {
@@ -158,32 +164,47 @@ func (s *Store) Recover(ctx context.Context, limits map[string]onceward.Limits, 
 	return moved, err
 }
 
-const selectSilent = `SELECT ` + operationColumns + ` FROM operation o INDEXED BY operation_due
- WHERE o.label = ? AND o.due_at <= ? AND o.state = 2 ORDER BY o.due_at LIMIT ?`
+const (
+	selectSilent = `SELECT ` + operationColumns + ` FROM operation o INDEXED BY operation_due
+ WHERE o.label = ? AND o.step = ? AND o.due_at <= ? AND o.state = 2 ORDER BY o.due_at LIMIT ?`
+	// Due at a step that nobody claims, because it is not configured.
+	selectUnclaimed = `SELECT ` + operationColumns + ` FROM operation o INDEXED BY operation_due
+ WHERE o.label = ? AND o.step = ? AND o.due_at <= ? ORDER BY o.due_at LIMIT ?`
+	selectNextStep = `SELECT step FROM operation INDEXED BY operation_due WHERE label = ? AND step > ? AND due_at IS NOT NULL ORDER BY step LIMIT 1`
+)
 
-func (w *writer) recover(name string, l onceward.Limits, limit int) (moved int, err error) {
+func (w *writer) recover(name string, limits []onceward.Limits, limit int) (moved int, err error) {
 	label, err := w.label(name)
-	if err != nil {
+	if err != nil || len(limits) == 0 {
 		return 0, err
 	}
-	var silent []onceward.Operation
-	if err := w.c.q(selectSilent).int(label).time(w.now).int(int64(limit)).rows(func(s *stmt) error {
-		o, _ := scanOperation(s)
-		o.Name = name
-		silent = append(silent, o)
-		return nil
-	}); err != nil {
-		return 0, err
-	}
-	for _, o := range silent {
-		expired, transition, err := o.Expire(l, w.now)
-		if err != nil {
-			continue // a worker will take it over
-		}
-		if err := w.recordTake(o, expired, transition); err != nil {
+	for step := int64(-1); ; {
+		found, err := w.c.q(selectNextStep).int(label).int(step).row(func(s *stmt) { step = s.ColumnInt64(0) })
+		if err != nil || !found {
 			return moved, err
 		}
-		moved++
+		sql, l := selectSilent, limits[min(step, int64(len(limits)-1))]
+		if step >= int64(len(limits)) {
+			sql = selectUnclaimed
+		}
+		var silent []onceward.Operation
+		if err := w.c.q(sql).int(label).int(step).time(w.now).int(int64(limit)).rows(func(s *stmt) error {
+			o, _ := scanOperation(s)
+			o.Name = name
+			silent = append(silent, o)
+			return nil
+		}); err != nil {
+			return moved, err
+		}
+		for _, o := range silent {
+			expired, transition, err := o.Expire(l, w.now)
+			if err != nil {
+				continue // a worker will take it over
+			}
+			if err := w.recordTake(o, expired, transition); err != nil {
+				return moved, err
+			}
+			moved++
+		}
 	}
-	return moved, nil
 }

@@ -15,7 +15,8 @@ import (
 // Statements are those whose plans matter, by name.
 func Statements() map[string]string {
 	return map[string]string{
-		"selectDue": selectDue, "selectNextDue": selectNextDue, "selectSilent": selectSilent, "selectKey": selectKey,
+		"selectDue": selectDue, "selectNextDue": selectNextDue, "selectSilent": selectSilent, "selectUnclaimed": selectUnclaimed, "selectNextStep": selectNextStep,
+		"selectAsk": selectAsk, "selectNextAsk": selectNextAsk, "selectSteps": selectSteps, "selectKey": selectKey,
 		"selectKnown": selectKnown, "selectOperation": selectOperation, "selectOperations": selectOperations,
 		"updateOperation": updateOperation, "selectForWork": selectForWork, "selectSegment": selectSegment,
 		"selectEvents": selectEvents, "selectEvent": selectEvent, "selectParkedEvents": selectParkedEvents, "selectQuarantined": selectQuarantined,

@@ -32,7 +32,7 @@ func TestWhoGivesUpIsLeftAlone(t *testing.T) {
 			return err
 		},
 		"recover": func(ctx context.Context) error {
-			_, err := s.Recover(ctx, map[string]onceward.Limits{"fulfil": limits}, 10)
+			_, err := s.Recover(ctx, map[string][]onceward.Limits{"fulfil": {limits}}, 10)
 			return err
 		},
 		"prune payloads": func(ctx context.Context) error {

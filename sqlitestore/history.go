@@ -37,6 +37,10 @@ func (s *Store) History(ctx context.Context, id onceward.EventID) (h onceward.Hi
 				})
 				return nil
 			}),
+			c.q(selectSteps).int(int64(id)).rows(func(s *stmt) error {
+				h.Steps = append(h.Steps, scanStep(s, id))
+				return nil
+			}),
 			c.q(selectEvidence).int(int64(id)).rows(func(s *stmt) error {
 				e := onceward.Evidence{ID: s.ColumnInt64(0), Event: id, At: s.columnTime(1), Count: int(s.ColumnInt64(2))}
 				copy(e.Content[:], s.ColumnRawBlob(3))

@@ -235,7 +235,9 @@ const (
 	// The file's lock proves that every earlier owner is dead, so their leases
 	// end now; what they had under way is for Take and Expire to judge. Leases
 	// that have run out need no help, which keeps this to the index's far end.
-	endLeases = `UPDATE operation SET due_at = ?2, owner = NULL WHERE label = ?1 AND due_at > ?2 AND owner IS NOT NULL`
+	// They end as if they had ended by OwnerPause ago: nobody who is dead can
+	// sit between his intent and his call.
+	endLeases = `UPDATE operation SET due_at = ?3, owner = NULL WHERE label = ?1 AND step = ?2 AND due_at > ?3 AND owner IS NOT NULL`
 )
 
 // start loads what the writer keeps in memory and makes the pepper on first use.
@@ -265,9 +267,19 @@ func (w *writer) start(given onceward.Pepper) error {
 	}); err != nil {
 		return err
 	}
+	dead := w.store.now().Add(-onceward.OwnerPause)
 	for label := range w.names {
-		if err := w.c.q(endLeases).int(label).int(now).run(); err != nil {
-			return err
+		for step := int64(-1); ; {
+			found, err := w.c.q(selectNextStep).int(label).int(step).row(func(s *stmt) { step = s.ColumnInt64(0) })
+			if err != nil {
+				return err
+			}
+			if !found {
+				break
+			}
+			if err := w.c.q(endLeases).int(label).int(step).time(dead).run(); err != nil {
+				return err
+			}
 		}
 	}
 	if _, err := w.c.q(selectLast).row(func(s *stmt) { w.ids.Observe(onceward.EventID(s.ColumnInt64(0))) }); err != nil {

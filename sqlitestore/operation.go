@@ -16,9 +16,10 @@ const (
 )
 
 const (
-	operationColumns = `o.event, o.n, o.label, o.generation, o.state, o.effect, o.fence, o.attempt, o.budget, o.intent, o.flags, o.owner, o.due_at, o.result, o.reason, o.changed, o.stream, o.place, o.redelivery, o.revision`
+	operationColumns = `o.event, o.n, o.label, o.generation, o.state, o.effect, o.fence, o.attempt, o.budget, o.intent, o.flags, o.owner, o.due_at, o.result, o.reason, o.changed, o.stream, o.place, o.redelivery, o.revision,
+ o.step, o.plan, o.intent_at, o.ask_at, o.sent_by`
 	// operationWidth is how many columns those are: what a query adds comes next.
-	operationWidth   = 20
+	operationWidth   = 25
 	selectOperation  = `SELECT ` + operationColumns + ` FROM operation o WHERE o.event = ? AND o.n = ?`
 	selectOperations = `SELECT ` + operationColumns + ` FROM operation o WHERE o.event = ? ORDER BY o.n`
 )
@@ -49,6 +50,11 @@ func scanOperation(s *stmt) (o onceward.Operation, label int64) {
 		Waved:      flags&flagWaved != 0,
 		Superseded: flags&flagSuperseded != 0,
 		Refetch:    flags&flagRefetch != 0,
+		Step:       int(s.ColumnInt64(20)),
+		Plan:       onceward.Plan(s.ColumnText(21)),
+		IntentAt:   s.columnTime(22),
+		AskAt:      s.columnTime(23),
+		SentBy:     s.columnTime(24),
 	}
 	if o.Stream != 0 {
 		_ = o.Place.UnmarshalBinary(s.ColumnRawBlob(17)) // a CHECK holds its length
@@ -87,8 +93,9 @@ func (w *writer) operations(id onceward.EventID) ([]onceward.Operation, error) {
 }
 
 const updateOperation = `UPDATE operation SET generation = ?3, state = ?4, effect = ?5, fence = ?6, attempt = ?7, budget = ?8, intent = ?9, flags = ?10,
- owner = ?11, due_at = ?12, result = ?13, reason = ?14, changed = ?15
- WHERE event = ?1 AND n = ?2 AND state = ?16 AND fence = ?17`
+ owner = ?11, due_at = ?12, result = ?13, reason = ?14, changed = ?15,
+ step = ?16, plan = ?17, intent_at = ?18, ask_at = ?19, sent_by = ?20
+ WHERE event = ?1 AND n = ?2 AND state = ?21 AND fence = ?22`
 
 // move writes a transition that the rules allowed. State and fence are guarded
 // a second time here, and a third time by the schema.
@@ -115,6 +122,7 @@ func (w *writer) move(from, to onceward.Operation) error {
 	if err := w.c.q(updateOperation).int(int64(to.ID.Event)).int(int64(to.ID.N)).int(int64(to.Generation)).int(int64(to.State)).
 		int(int64(to.Effect)).int(to.Fence).int(int64(to.Attempt)).int(int64(to.Budget)).bool(to.Intent).int(flags).
 		text(to.Owner).time(to.DueAt).text(to.Result).text(to.Reason).time(to.Changed).
+		int(int64(to.Step)).text(string(to.Plan)).time(to.IntentAt).time(to.AskAt).time(to.SentBy).
 		int(int64(from.State)).int(from.Fence).run(); err != nil {
 		return err
 	}
@@ -123,7 +131,8 @@ func (w *writer) move(from, to onceward.Operation) error {
 	}
 	if to.Stream != 0 {
 		w.touched[to.Stream] = true
-		if to.State == onceward.Completed && !to.Superseded {
+		done := to.State == onceward.Completed && from.State != onceward.Completed && !to.Superseded
+		if done || from.Step == 0 && to.Step > 0 { // the first step's effect is in the world
 			if err := w.applied(to); err != nil {
 				return err
 			}
@@ -160,5 +169,5 @@ func (w *writer) audit(from, to onceward.Operation, action string, d onceward.De
 
 // leaseOf is the right that a taken operation gives its owner.
 func leaseOf(o onceward.Operation) onceward.Lease {
-	return onceward.Lease{Operation: o.ID, Fence: o.Fence, Attempt: o.Attempt, Until: o.DueAt, Owner: o.Owner}
+	return onceward.Lease{Operation: o.ID, Fence: o.Fence, Attempt: o.Attempt, Until: o.DueAt, Owner: o.Owner, Step: o.Step, Effect: o.Effect}
 }

@@ -10,26 +10,26 @@ import (
 
 // Retry makes an operation due again with the same key, on a person's word.
 func (s *Store) Retry(ctx context.Context, id onceward.OperationID, d onceward.Decision) (onceward.Operation, error) {
-	return s.decide(ctx, id, d, func(o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
+	return s.decide(ctx, id, d, "", func(o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
 		return o.Retry(d, now)
 	})
 }
 
 // Resolve records what a person found out about an operation's outcome.
 func (s *Store) Resolve(ctx context.Context, id onceward.OperationID, completed bool, result string, d onceward.Decision) (onceward.Operation, error) {
-	return s.decide(ctx, id, d, func(o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
+	return s.decide(ctx, id, d, result, func(o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
 		return o.Resolve(completed, result, d, now)
 	})
 }
 
 // Abandon gives an operation up, on a person's word.
 func (s *Store) Abandon(ctx context.Context, id onceward.OperationID, d onceward.Decision) (onceward.Operation, error) {
-	return s.decide(ctx, id, d, func(o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
+	return s.decide(ctx, id, d, "", func(o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
 		return o.Abandon(d, now)
 	})
 }
 
-func (s *Store) decide(ctx context.Context, id onceward.OperationID, d onceward.Decision, change func(onceward.Operation, time.Time) (onceward.Operation, string, error)) (onceward.Operation, error) {
+func (s *Store) decide(ctx context.Context, id onceward.OperationID, d onceward.Decision, result string, change func(onceward.Operation, time.Time) (onceward.Operation, string, error)) (onceward.Operation, error) {
 	var decided onceward.Operation
 	err := s.write(ctx, func(w *writer) error {
 		o, err := w.operation(id)
@@ -41,6 +41,9 @@ func (s *Store) decide(ctx context.Context, id onceward.OperationID, d onceward.
 			return fmt.Errorf("operation %s: %w", id, err)
 		}
 		if err := w.move(o, decided); err != nil {
+			return err
+		}
+		if err := w.stepDone(o, decided, result); err != nil {
 			return err
 		}
 		return w.audit(o, decided, transition, d)

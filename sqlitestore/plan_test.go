@@ -15,10 +15,15 @@ import (
 // plans are what each statement must do with each table it reads: words that
 // its plan has to hold.
 var plans = map[string][]string{
-	"selectDue":           {"SEARCH o USING INDEX operation_due (label=? AND due_at<?)"},
-	"selectNextDue":       {"SEARCH operation USING COVERING INDEX operation_due (label=? AND due_at>?)"},
-	"selectSilent":        {"SEARCH o USING INDEX operation_due (label=? AND due_at<?)"},
-	"endLeases":           {"SEARCH operation USING INDEX operation_due (label=? AND due_at>?)"},
+	"selectDue":           {"SEARCH o USING INDEX operation_due (label=? AND step=? AND due_at<?)"},
+	"selectNextDue":       {"SEARCH operation USING COVERING INDEX operation_due (label=? AND step=? AND due_at>?)"},
+	"selectSilent":        {"SEARCH o USING INDEX operation_due (label=? AND step=? AND due_at<?)"},
+	"selectUnclaimed":     {"SEARCH o USING INDEX operation_due (label=? AND step=? AND due_at<?)"},
+	"selectNextStep":      {"SEARCH operation USING COVERING INDEX operation_due (label=? AND step>?)"},
+	"selectAsk":           {"SEARCH o USING INDEX operation_ask (label=? AND step=? AND ask_at<?)"},
+	"selectNextAsk":       {"SEARCH operation USING COVERING INDEX operation_ask (label=? AND step=? AND ask_at>?)"},
+	"selectSteps":         {"SEARCH step USING PRIMARY KEY (event=?)"},
+	"endLeases":           {"SEARCH operation USING INDEX operation_due (label=? AND step=? AND due_at>?)"},
 	"selectKey":           {"SEARCH ledger USING PRIMARY KEY (key=?)"},
 	"selectKnown":         {"SEARCH event USING INTEGER PRIMARY KEY (rowid=?)"},
 	"selectOperation":     {"SEARCH o USING PRIMARY KEY (event=? AND n=?)"},
@@ -41,7 +46,7 @@ var plans = map[string][]string{
 	"selectReference":     {"SEARCH reference USING PRIMARY KEY (hash=?)"},
 	"selectTail":          {"SEARCH event USING INTEGER PRIMARY KEY (rowid>?)"},
 	"selectUnindexed":     {"SEARCH event USING INTEGER PRIMARY KEY (rowid>?)"},
-	"selectOldest":        {"SEARCH o USING COVERING INDEX operation_due (label=? AND due_at>?)"},
+	"selectOldest":        {"SEARCH o USING COVERING INDEX operation_due (label=?)"},
 }
 
 func TestEveryHotStatementUsesItsIndex(t *testing.T) {
@@ -144,7 +149,7 @@ func TestTheHotPathAndAPruneWithNothingToDoScanNoTable(t *testing.T) {
 	if next, n, err := s.PruneKeys(ctx, 0, 24*time.Hour, 100); next != 0 || n != 0 || err != nil {
 		t.Errorf("pruned %d keys: %v", n, err)
 	}
-	if n, err := s.Recover(ctx, map[string]onceward.Limits{"fulfil": limits}, 100); n != 0 || err != nil {
+	if n, err := s.Recover(ctx, map[string][]onceward.Limits{"fulfil": {limits}}, 100); n != 0 || err != nil {
 		t.Errorf("recovered %d: %v", n, err)
 	}
 	scanned, err := s.ScannedRows(ctx)

@@ -65,6 +65,7 @@ const (
 	deleteEvent      = `DELETE FROM event WHERE id = ?`
 	deleteOperations = `DELETE FROM operation WHERE event = ?`
 	deleteAttempts   = `DELETE FROM attempt WHERE event = ?`
+	deleteSteps      = `DELETE FROM step WHERE event = ?`
 	deleteDeliveries = `DELETE FROM delivery WHERE event = ?`
 	deleteEvidence   = `DELETE FROM evidence WHERE event = ?`
 )
@@ -125,6 +126,7 @@ func (w *writer) forget(id onceward.EventID, key, body []byte, eventID string) e
 	}
 	for _, d := range [...]*stmt{
 		w.c.q(deleteEvent).int(int64(id)), w.c.q(deleteOperations).int(int64(id)), w.c.q(deleteAttempts).int(int64(id)),
+		w.c.q(deleteSteps).int(int64(id)),
 		w.c.q(deleteDeliveries).int(int64(id)), w.c.q(deleteEvidence).int(int64(id)),
 	} {
 		if err := d.run(); err != nil {

@@ -2,23 +2,34 @@ package sqlitestore
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/onceward/onceward"
 )
 
-// Settle records how an attempt ended: T7, T9, T10, T15, T19, or the wait of a
-// keyed call for its repetition. onceward.ErrFenced means that the lease was
-// lost; then nothing was changed. It returns the operation as it stands now.
+// Settle records how an attempt ended: T5, T7, T9, T10, T15, T19, or the wait
+// of a keyed call for its repetition. onceward.ErrFenced means that the lease
+// was lost; then nothing was changed, except when it is
+// onceward.ErrDisputed: then the contradiction is on record. It returns the
+// operation as it stands now.
 func (s *Store) Settle(ctx context.Context, l onceward.Lease, out onceward.Outcome, limits onceward.Limits) (onceward.Operation, error) {
 	var settled onceward.Operation
+	var disputed bool
 	err := s.write(ctx, func(w *writer) error {
+		disputed = false
 		o, err := w.operation(l.Operation)
 		if err != nil {
 			return err
 		}
 		var transition string
-		if settled, transition, err = o.Settle(l, out, limits, w.now); err != nil {
+		settled, transition, err = o.Settle(l, out, limits, w.now)
+		if errors.Is(err, onceward.ErrFenced) && out.Success() {
+			settled, transition, err = o.Dispute(l, w.now)
+			disputed = err == nil
+		}
+		if err != nil {
 			return err
 		}
 		if err := w.move(o, settled); err != nil {
@@ -30,12 +41,32 @@ func (s *Store) Settle(ctx context.Context, l onceward.Lease, out onceward.Outco
 		}); err != nil {
 			return err
 		}
-		if settled.State == onceward.DeadLettered || settled.State == onceward.UnknownOutcome || transition == "T19" {
+		if err := w.stepDone(o, settled, out.Result); err != nil {
+			return err
+		}
+		switch {
+		case disputed, transition == "T19":
+			return w.audit(o, settled, transition, onceward.Decision{Actor: "late owner", Reason: settled.Reason, Evidence: lateEvidence(l, out)})
+		case settled.State == onceward.DeadLettered, settled.State == onceward.UnknownOutcome:
 			return w.audit(o, settled, transition, onceward.Decision{Actor: "worker", Reason: settled.Reason})
 		}
 		return nil
 	})
+	if err == nil && disputed {
+		err = fmt.Errorf("operation %s: %w", l.Operation, onceward.ErrDisputed)
+	}
 	return settled, err
+}
+
+func lateEvidence(l onceward.Lease, out onceward.Outcome) string {
+	text := fmt.Sprintf("attempt %d under fence %d reported success", l.Attempt, l.Fence)
+	if out.Status != 0 {
+		text += fmt.Sprintf(", answered %d", out.Status)
+	}
+	if out.Result != "" {
+		text += ", result " + out.Result
+	}
+	return text
 }
 
 func started(out onceward.Outcome, now time.Time) time.Time {

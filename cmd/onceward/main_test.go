@@ -161,7 +161,7 @@ func (s *store) Unpause(_ context.Context, name string, d onceward.Decision) err
 func (s *store) onceward(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	gateway := httptest.NewServer(api.New(api.Options{
-		Store: s, Destinations: []string{"billing", "mail"}, Routes: map[string]string{"fulfil": "billing"},
+		Store: s, Destinations: []string{"billing", "mail"}, Routes: map[string][]string{"fulfil": {"billing"}},
 		Tokens: []api.Token{{Name: "ops", Role: api.Operator, Secret: "operator-token"}, {Name: "wall", Role: api.Viewer, Secret: "viewer-token"}},
 	}))
 	defer gateway.Close()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"strconv"
@@ -126,12 +127,20 @@ func tellOperation(b *strings.Builder, o api.Operation) {
 	if o.Disputed {
 		disputed = "a late report contradicts what was decided since"
 	}
+	for _, s := range o.Steps {
+		line(b, "    %-12s %s, attempt %d, done %s", "step "+s.Name, cmp.Or(s.Result, "no result"), s.Attempt, moment(s.DoneAt))
+	}
+	next := "next attempt"
+	if o.State == onceward.UnknownOutcome.String() {
+		next = "asked next"
+	}
 	for _, f := range []struct{ name, value string }{
 		{"again", tellAgain(o)},
+		{"step", o.Step},
 		{"key", o.Key},
 		{"result", o.Result},
 		{"reason", o.Reason},
-		{"next attempt", moment(o.NextAt)},
+		{next, moment(o.NextAt)},
 		{"lease until", moment(o.LeaseUntil)},
 		{"disputed", disputed},
 	} {

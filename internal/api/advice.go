@@ -26,7 +26,7 @@ func (s *server) advise(e onceward.Event, pauses []onceward.Pause, now time.Time
 	if needy > 1 {
 		return s.adviseEach(e, needy, now)
 	}
-	destination := s.Routes[worst.Name]
+	destination := s.destination(worst)
 	for _, p := range pauses {
 		if worst.State.Open() && destination != "" && p.Destination == destination {
 			return fmt.Sprintf("Destination %s is paused by %s (%s); when it can be called again: onceward destinations resume %s --reason …", p.Destination, p.Actor, p.Reason, p.Destination)
@@ -35,7 +35,16 @@ func (s *server) advise(e onceward.Event, pauses []onceward.Pause, now time.Time
 	if worst.State == onceward.Completed && e.Conflicts > 0 && !worst.Disputed {
 		return fmt.Sprintf("Every operation completed with the first content; %d later deliveries said something else under the same id. Ask the sender which one counts.", e.Conflicts)
 	}
-	return adviseOperation(worst, worst.Downstream(e.Key, ""), destination, now)
+	return adviseOperation(worst, worst.Downstream(e.Key, worst.StepName()), destination, now)
+}
+
+// destination is where an operation's present step goes; empty when that is not
+// configured.
+func (s *server) destination(o onceward.Operation) string {
+	if steps := s.Routes[o.Name]; o.Step < len(steps) {
+		return steps[o.Step]
+	}
+	return ""
 }
 
 func needsPerson(s onceward.State) bool {
@@ -48,7 +57,7 @@ func (s *server) adviseEach(e onceward.Event, needy int, now time.Time) string {
 	fmt.Fprintf(&b, "%d operations need a person.", needy)
 	for _, o := range e.Operations {
 		if needsPerson(o.State) {
-			fmt.Fprintf(&b, " %s: %s", o.Name, adviseOperation(o, o.Downstream(e.Key, ""), s.Routes[o.Name], now))
+			fmt.Fprintf(&b, " %s: %s", o.Name, adviseOperation(o, o.Downstream(e.Key, o.StepName()), s.destination(o), now))
 		}
 	}
 	return b.String()
@@ -80,6 +89,9 @@ func adviseOperation(o onceward.Operation, key, destination string, now time.Tim
 		}
 		return "Nothing to do: every operation completed."
 	case onceward.UnknownOutcome:
+		if !o.AskAt.IsZero() {
+			return fmt.Sprintf("Wait: %s is asked about %s by itself, next at %s; who knows already: onceward operations resolve %s --completed|--not-applied --evidence … --reason …", destination, key, o.AskAt.UTC().Format(time.RFC3339), o.ID)
+		}
 		return fmt.Sprintf("Ask %s whether %s was applied, then: onceward operations resolve %s --completed|--not-applied --evidence … --reason …", destination, key, o.ID)
 	case onceward.DeadLettered:
 		if o.Unknown {

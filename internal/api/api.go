@@ -28,8 +28,9 @@ type Options struct {
 	Listen string
 	// Destinations are the configured destinations' names.
 	Destinations []string
-	// Routes tells each operation's destination by the operation's name.
-	Routes map[string]string
+	// Routes tells each operation's destinations, step by step, by the
+	// operation's name.
+	Routes map[string][]string
 	// Reread says what the configuration of today makes of a recorded event; nil
 	// when its payload is no longer kept or its source is not configured.
 	Reread func(context.Context, onceward.Event) (*onceward.Arrival, error)

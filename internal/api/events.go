@@ -130,7 +130,8 @@ func (s *server) getEvent(ctx context.Context, in *EventRequest) (*answer[EventP
 	}
 	out := EventPage{Event: s.eventShape(h.Event), Timeline: timeline(h), Advice: s.advise(h.Event, pauses, time.Now())}
 	for i, o := range h.Event.Operations {
-		out.Operations[i].Key = o.Downstream(h.Event.Key, "")
+		out.Operations[i].Key = o.Downstream(h.Event.Key, o.StepName())
+		out.Operations[i].Steps = stepShapes(o, h.Steps)
 	}
 	if s.caller(in.Authorization).role >= Operator {
 		if err := s.addPayload(ctx, id, &out); err != nil {

@@ -81,9 +81,19 @@ type OperationRequest struct {
 }
 
 func (s *server) getOperation(ctx context.Context, in *OperationRequest) (*answer[Operation], error) {
-	return s.decide("show an operation", in.ID, func(id onceward.OperationID) (onceward.Operation, error) {
-		return s.Store.Operation(ctx, id)
+	var steps []onceward.RecoveryPoint
+	var shown onceward.Operation
+	out, err := s.decide("show an operation", in.ID, func(id onceward.OperationID) (o onceward.Operation, err error) {
+		if o, err = s.Store.Operation(ctx, id); err == nil && o.Plan != "" {
+			steps, err = s.Store.Steps(ctx, id)
+		}
+		shown = o
+		return o, err
 	})
+	if err == nil {
+		out.Body.Steps = stepShapes(shown, steps)
+	}
+	return out, err
 }
 
 // decide answers with the operation that do returns.

@@ -37,11 +37,13 @@ type Operation struct {
 	Name        string     `json:"name"`
 	Destination string     `json:"destination" doc:"Where its effect happens, as configured now."`
 	State       string     `json:"state"`
+	Step        string     `json:"step,omitempty" doc:"The step that runs or is next, of an operation of several."`
+	Steps       []Step     `json:"steps,omitempty" doc:"The steps that are done, with their results; shown with a single operation and with the whole event."`
 	Effect      string     `json:"effect" doc:"What the other side makes of a repeated call."`
 	Attempt     int        `json:"attempt" doc:"Attempts begun."`
 	Result      string     `json:"result" doc:"The reference that the other side gave."`
 	Reason      string     `json:"reason" doc:"Why it stands where it stands."`
-	NextAt      *time.Time `json:"next_at" doc:"When it is tried next."`
+	NextAt      *time.Time `json:"next_at" doc:"When it is tried next; of an unknown outcome, when the other side is asked next."`
 	LeaseUntil  *time.Time `json:"lease_until" doc:"Until when its owner may be silent."`
 	Fence       int64      `json:"fence"`
 	Generation  int        `json:"generation" doc:"Rises when it is to run again under a new key."`
@@ -52,6 +54,24 @@ type Operation struct {
 	Disputed    bool       `json:"disputed" doc:"A late report contradicts what was decided since."`
 	Key         string     `json:"key,omitempty" doc:"The Idempotency-Key that the other side is sent; shown with the whole event."`
 	ChangedAt   *time.Time `json:"changed_at"`
+}
+
+// Step is a recovery point: a step that is done and is not repeated.
+type Step struct {
+	Name    string     `json:"name"`
+	Result  string     `json:"result" doc:"The reference that the other side gave."`
+	Attempt int        `json:"attempt" doc:"The attempt that did it."`
+	DoneAt  *time.Time `json:"done_at"`
+}
+
+// stepShapes are the finished steps of an operation's present generation.
+func stepShapes(o onceward.Operation, all []onceward.RecoveryPoint) (out []Step) {
+	for _, s := range all {
+		if s.Operation == o.ID && s.Generation == o.Generation {
+			out = append(out, Step{Name: s.Name, Result: s.Result, Attempt: s.Attempt, DoneAt: moment(s.At)})
+		}
+	}
+	return out
 }
 
 func moment(t time.Time) *time.Time {
@@ -82,15 +102,21 @@ func (s *server) operationShapes(all []onceward.Operation) []Operation {
 
 func (s *server) operationShape(o onceward.Operation) Operation {
 	out := Operation{
-		ID: o.ID.String(), Event: o.ID.Event.String(), Name: o.Name, Destination: s.Routes[o.Name], State: o.State.String(), Effect: o.Effect.String(),
+		ID: o.ID.String(), Event: o.ID.Event.String(), Name: o.Name, Destination: s.destination(o), State: o.State.String(), Effect: o.Effect.String(),
 		Attempt: o.Attempt, Result: o.Result, Reason: o.Reason, Fence: o.Fence, Generation: o.Generation,
 		Redelivery: o.Redelivery, Revision: hex.EncodeToString([]byte(o.Revision)), Superseded: o.Superseded,
 		WasUnknown: o.Unknown, Disputed: o.Disputed, ChangedAt: moment(o.Changed),
 	}
-	if underWay(o) {
+	if o.State != onceward.Completed {
+		out.Step = o.StepName()
+	}
+	switch {
+	case underWay(o):
 		out.LeaseUntil = moment(o.DueAt)
-	} else {
+	case o.AskAt.IsZero():
 		out.NextAt = moment(o.DueAt)
+	default:
+		out.NextAt = moment(o.AskAt)
 	}
 	return out
 }
@@ -102,7 +128,7 @@ func underWay(o onceward.Operation) bool { return o.State == onceward.Processing
 // Entry is one thing that happened to an event.
 type Entry struct {
 	At        time.Time `json:"at"`
-	Kind      string    `json:"kind" enum:"delivery,operation,attempt,conflict,audit"`
+	Kind      string    `json:"kind" enum:"delivery,operation,attempt,step,conflict,audit"`
 	Text      string    `json:"text" doc:"What happened, in one sentence."`
 	Count     int       `json:"count,omitempty" doc:"How many deliveries, or contradicting ones, this stands for."`
 	Verdict   string    `json:"verdict,omitempty"`

@@ -14,6 +14,7 @@ type Store interface {
 	Payload(ctx context.Context, id onceward.EventID) (onceward.Payload, error)
 	Operations(ctx context.Context, q onceward.OperationQuery) (items []onceward.Operation, next string, err error)
 	Operation(ctx context.Context, id onceward.OperationID) (onceward.Operation, error)
+	Steps(ctx context.Context, id onceward.OperationID) ([]onceward.RecoveryPoint, error)
 	Retry(ctx context.Context, id onceward.OperationID, d onceward.Decision) (onceward.Operation, error)
 	Resolve(ctx context.Context, id onceward.OperationID, completed bool, result string, d onceward.Decision) (onceward.Operation, error)
 	Abandon(ctx context.Context, id onceward.OperationID, d onceward.Decision) (onceward.Operation, error)

@@ -57,6 +57,13 @@ func (s *store) find(id onceward.OperationID) (*onceward.Operation, error) {
 	return nil, fmt.Errorf("operation %s: %w", id, onceward.ErrNotFound)
 }
 
+func (s *store) Steps(_ context.Context, id onceward.OperationID) (all []onceward.RecoveryPoint, err error) {
+	if h, ok := s.histories[id.Event]; ok {
+		all = h.Steps
+	}
+	return all, s.err
+}
+
 func (s *store) Events(_ context.Context, q onceward.EventQuery) (items []onceward.Event, next string, err error) {
 	s.queries = append(s.queries, q)
 	if q.After == "nonsense" {

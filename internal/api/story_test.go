@@ -56,7 +56,7 @@ func TestAdviceNamesTheOneSafeNextThing(t *testing.T) {
 	op := &s.histories[id].Event.Operations[1]
 	name := op.ID.String()
 	key := s.histories[id].Event.Key.Downstream("work2", 0, "")
-	h := api.New(api.Options{Store: s, Routes: map[string]string{"work2": "billing"}})
+	h := api.New(api.Options{Store: s, Routes: map[string][]string{"work2": {"billing"}}})
 	for _, c := range []struct {
 		name string
 		set  onceward.Operation

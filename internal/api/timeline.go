@@ -44,6 +44,9 @@ func timeline(h onceward.History) []Entry {
 	for _, a := range h.Attempts {
 		all = append(all, attemptEntry(a, names[a.Operation]))
 	}
+	for _, s := range h.Steps {
+		all = append(all, stepEntry(s, names[s.Operation]))
+	}
 	for _, a := range h.Audits {
 		all = append(all, auditEntry(a, names[a.Operation]))
 	}
@@ -93,6 +96,15 @@ func attemptEntry(a onceward.Attempt, name string) Entry {
 	e.Text += fmt.Sprintf(" → %s", e.State)
 	if a.Reason != "" {
 		e.Text += " (" + a.Reason + ")"
+	}
+	return e
+}
+
+func stepEntry(s onceward.RecoveryPoint, name string) Entry {
+	e := Entry{At: s.At, Kind: "step", Operation: s.Operation.String(), Name: name, Attempt: s.Attempt, Fence: s.Fence}
+	e.Text = fmt.Sprintf("step %s of %s is done and is not repeated", s.Name, name)
+	if s.Result != "" {
+		e.Text += ", result " + s.Result
 	}
 	return e
 }

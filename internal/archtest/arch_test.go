@@ -31,6 +31,7 @@ var allowed = map[string][]string{
 	"internal/intake":      {"", "provider", "internal/batch", "internal/telemetry"},
 	"internal/forward":     {"", "internal/telemetry"},
 	"internal/dispatch":    {"", "internal/forward", "internal/telemetry"},
+	"internal/reconcile":   {"", "internal/telemetry"},
 	"internal/sweep":       {"", "internal/telemetry"},
 	"internal/bulk":        {"", "internal/telemetry"},
 	"internal/api":         {"", "internal/telemetry"},

@@ -125,15 +125,28 @@ type Signature struct {
 type Destination struct {
 	Name         string        `yaml:"-"`
 	URL          string        `yaml:"url" required:"say where to send" doc:"http or https URL that is posted to."`
-	Effect       string        `yaml:"effect" required:"say what the destination makes of a repeated call: keyed (it deduplicates our Idempotency-Key) or unsafe (it does not); there is no default" enum:"keyed,unsafe" later:"lookup" doc:"What the destination makes of a repeated call: keyed, it deduplicates our Idempotency-Key; unsafe, it does not."`
+	Effect       string        `yaml:"effect" required:"say what the destination makes of a repeated call: keyed (it deduplicates our Idempotency-Key), lookup (it can be asked by that key) or unsafe (neither); there is no default" enum:"keyed,lookup,unsafe" doc:"What the destination makes of a repeated call: keyed, it deduplicates our Idempotency-Key; lookup, it can be asked by that key whether the call had its effect; unsafe, neither."`
+	KeyMemory    time.Duration `yaml:"key_memory" min:"1s" doc:"For effect keyed: how long the destination is sure to remember a key. A call that may have had its effect is not repeated after that; its outcome is then unknown. Left out, it is taken to remember for as long as calls are repeated."`
 	Secrets      []Secret      `yaml:"secrets" doc:"Calls are signed as Standard Webhooks, once per secret (rotation)."`
 	Timeout      time.Duration `yaml:"timeout" default:"10s" min:"1ms" doc:"How long one call may take."`
 	Retry        Retry         `yaml:"retry" doc:"When a call is repeated."`
 	Concurrency  int           `yaml:"concurrency" default:"16" min:"1" doc:"How many calls run at once."`
 	Rate         Rate          `yaml:"rate" doc:"How many calls may begin in a time, for example 100/s or 10/m."`
 	Result       string        `yaml:"result" doc:"Where an answer has the result reference: header:NAME or body:PATH."`
-	_            later         `yaml:"lookup" later:"asking the destination by our key"`
+	Lookup       *Lookup       `yaml:"lookup" doc:"For effect lookup: how the destination is asked whether a call had its effect."`
 	AllowPrivate bool          `yaml:"allow_private" doc:"Allow private and loopback addresses, which are refused otherwise; needed for a service on the same machine."`
+}
+
+// Lookup is how a destination is asked whether a call had its effect.
+type Lookup struct {
+	URL     string        `yaml:"url" required:"say where to ask" doc:"http or https URL that is asked with GET; {key} in its path or query is the Idempotency-Key of the call."`
+	Present []int         `yaml:"present" doc:"Statuses that mean that the effect happened; [200] when left out."`
+	Absent  []int         `yaml:"absent" doc:"Statuses that mean that it did not; [404] when left out. All others say nothing, and it is asked again."`
+	Result  string        `yaml:"result" doc:"Where the answer has the result reference; as the destination's result when left out."`
+	Settle  time.Duration `yaml:"settle" default:"60s" doc:"How long after a call the destination may take to know of it. An absence that was found earlier is not believed."`
+	First   time.Duration `yaml:"first" default:"5s" min:"1ms" doc:"Shortest wait between two questions; it doubles."`
+	Max     time.Duration `yaml:"max" default:"10m" min:"1ms" doc:"Longest wait between two questions."`
+	GiveUp  time.Duration `yaml:"give_up" default:"24h" min:"1ms" doc:"After so long without a clear answer a person decides."`
 }
 
 // Retry says when a call is repeated. The wait before attempt n+1 is random
@@ -149,9 +162,27 @@ type Operation struct {
 	Name        string        `yaml:"-"`
 	Sources     []string      `yaml:"source,one" required:"say whose events cause it" doc:"The source or sources whose events cause it."`
 	Types       []string      `yaml:"types" doc:"Event types that cause it; a * may end one. All of them when left out."`
-	Destination string        `yaml:"destination" required:"say where its effect happens" doc:"The destination that its effect happens at."`
-	_           later         `yaml:"steps" later:"operations of several steps; use one destination"`
+	Destination string        `yaml:"destination" doc:"The destination that its effect happens at. Either this or steps."`
+	Steps       []Step        `yaml:"steps" doc:"Several calls in order, each a recovery point: one that is done is not repeated, whatever happens to those after it. Either this or destination."`
 	Lease       time.Duration `yaml:"lease" min:"100ms" doc:"How long a silent owner keeps it; renewed while the work runs. The destination's timeout and 30s when left out."`
+}
+
+// Step is one call of an operation of several steps. In its url, headers and
+// body {NAME} is the result of the earlier step NAME, {event} the event's id and
+// {type} its type, each escaped for its place.
+type Step struct {
+	Name        string        `yaml:"name" required:"results and keys hang on it" doc:"What the step is called. It is part of the Idempotency-Key, so do not change it while operations stand at it."`
+	Destination string        `yaml:"destination" required:"say where its effect happens" doc:"The destination that the step's effect happens at; its result is the step's."`
+	URL         string        `yaml:"url" doc:"Where to post, with the scheme, host and port of the destination, whose url it is when left out. It may use earlier results: https://crm.example/{account}/welcome."`
+	Headers     []Header      `yaml:"headers,pairs" doc:"Headers to send, by name; they may use earlier results."`
+	Body        string        `yaml:"body,text" doc:"JSON to send instead of the event's body; strings in it may use earlier results: {\"id\": \"{account}\"}."`
+	Lease       time.Duration `yaml:"-"`
+}
+
+// Header is one header of a step.
+type Header struct {
+	Name  string `yaml:"-"`
+	Value string `yaml:"-"`
 }
 
 // Sweep is the janitor.

@@ -157,6 +157,8 @@ func (d *decoder) value(n ast.Node, path string, f field, v reflect.Value) {
 		d.mapping(n, path, v.Elem())
 	case f.named:
 		d.named(n, path, v)
+	case f.pairs:
+		d.pairs(n, path, f, v)
 	case v.Kind() == reflect.Slice:
 		d.list(n, path, f, v)
 	case isSection(v.Type()):
@@ -178,6 +180,17 @@ func (d *decoder) named(n ast.Node, path string, v reflect.Value) {
 		element := reflect.New(v.Type().Elem()).Elem()
 		element.FieldByName("Name").SetString(name)
 		d.mapping(entry.Value, join(path, name), element)
+		v.Set(reflect.Append(v, element))
+	}
+}
+
+// pairs decodes a mapping of free names to texts into a slice of Name and Value.
+func (d *decoder) pairs(n ast.Node, path string, f field, v reflect.Value) {
+	for _, entry := range d.entries(n, path) {
+		name := entry.Key.GetToken().Value
+		element := reflect.New(v.Type().Elem()).Elem()
+		element.FieldByName("Name").SetString(name)
+		d.leaf(entry.Value, join(path, name), f, element.FieldByName("Value"))
 		v.Set(reflect.Append(v, element))
 	}
 }

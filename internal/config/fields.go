@@ -22,6 +22,8 @@ type field struct {
 	name       string
 	named      bool // a mapping of names, kept as a slice
 	one        bool // a list that may be written as its only element
+	text       bool // may have several lines
+	pairs      bool // a mapping of free names to texts, kept as a slice
 	doc        string
 	standard   string // default, as it would be written
 	required   string // why it must be there
@@ -41,7 +43,7 @@ func fieldsOf(t reflect.Type) []field {
 			continue
 		}
 		f := field{
-			index: i, name: name, named: option == "named", one: option == "one",
+			index: i, name: name, named: option == "named", one: option == "one", pairs: option == "pairs", text: option == "text",
 			doc: s.Tag.Get("doc"), standard: s.Tag.Get("default"), required: s.Tag.Get("required"),
 			enum: words(s.Tag.Get("enum")), least: s.Tag.Get("min"), structType: s.Type,
 		}
@@ -79,7 +81,7 @@ func (f field) check(text string) error {
 		return fmt.Errorf("is none of %s%s", strings.Join(f.enum, ", "), nearest(text, f.enum))
 	case text == "":
 		return errors.New("is empty; leave the field out instead")
-	case strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c == 0x7f }):
+	case strings.ContainsFunc(text, func(c rune) bool { return c < ' ' && !(f.text && (c == '\n' || c == '\t')) || c == 0x7f }):
 		return errors.New("contains a control character")
 	}
 	return nil

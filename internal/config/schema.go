@@ -54,6 +54,8 @@ func (f field) schema() schema {
 	switch {
 	case f.named:
 		return schema{"type": "object", "propertyNames": schema{"pattern": namePattern}, "additionalProperties": sectionSchema(t.Elem())}
+	case f.pairs:
+		return schema{"type": "object", "additionalProperties": f.leafSchema(reflect.TypeFor[string]())}
 	case t.Kind() == reflect.Slice:
 		element := f.leafSchema(t.Elem())
 		list := schema{"type": "array", "items": element}
@@ -195,6 +197,8 @@ func (f field) kind() string {
 		return "`" + strings.Join(f.enum, "`, `") + "`"
 	case f.named:
 		return "a mapping of names"
+	case f.pairs:
+		return "a mapping of texts"
 	case f.structType.Kind() == reflect.Slice && f.one:
 		return "one or a list of: " + strings.TrimPrefix(kindOf(f.structType.Elem()), "a ")
 	case f.structType.Kind() == reflect.Slice:

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -123,20 +124,67 @@ func (v *validator) destination(d *Destination) {
 	if d.Result != "" {
 		v.locator(field+".result", d.Result, "header", "body")
 	}
+	switch {
+	case d.Effect == effectLookup && d.Lookup == nil:
+		v.add(field+".lookup", "is missing; effect lookup means that the destination can be asked by our key, so say how")
+	case d.Effect != effectLookup && d.Lookup != nil:
+		v.add(field+".lookup", "would be ignored: effect %s is never asked about; say effect: lookup", d.Effect)
+	case d.Lookup != nil:
+		v.lookup(field+".lookup", d.Lookup)
+	}
+	if d.KeyMemory != 0 && d.Effect != effectKeyed {
+		v.add(field+".key_memory", "would be ignored: only effect keyed relies on the destination's memory of keys")
+	}
+}
+
+const (
+	effectKeyed  = "keyed"
+	effectLookup = "lookup"
+)
+
+// lookup checks how a destination is asked, and fills in what usual APIs answer.
+func (v *validator) lookup(field string, l *Lookup) {
+	if u := v.url(field+".url", l.URL); u != nil && !strings.Contains(l.URL, "{key}") {
+		v.add(field+".url", "has no {key}; without our key the destination cannot be asked about one call")
+	}
+	if l.Present == nil {
+		l.Present = []int{200}
+	}
+	if l.Absent == nil {
+		l.Absent = []int{404}
+	}
+	for _, list := range []struct {
+		name     string
+		statuses []int
+	}{{"present", l.Present}, {"absent", l.Absent}} {
+		if len(list.statuses) == 0 {
+			v.add(field+"."+list.name, "is an empty list; leave it out to mean what is usual")
+		}
+		for i, status := range list.statuses {
+			at := fmt.Sprintf("%s.%s[%d]", field, list.name, i)
+			if status < 200 || status > 599 {
+				v.add(at, "%d is not the status of an answer (200–599)", status)
+			} else if list.name == "absent" && slices.Contains(l.Present, status) {
+				v.add(at, "%d already means present; one answer cannot mean both", status)
+			}
+		}
+	}
+	if l.Result != "" {
+		v.locator(field+".result", l.Result, "header", "body")
+	}
+	if l.First > l.Max {
+		v.add(field+".first", "%s is more than max, %s", formatDuration(l.First), formatDuration(l.Max))
+	}
+	if l.GiveUp <= l.Settle {
+		v.add(field+".give_up", "%s is no more than settle, %s; an absence would never be believed", formatDuration(l.GiveUp), formatDuration(l.Settle))
+	}
 }
 
 func (v *validator) operation(o *Operation) {
 	field := "operations." + o.Name
-	var sources, destinations []string
+	var sources []string
 	for _, s := range v.config.Sources {
 		sources = append(sources, s.Name)
-	}
-	destination := Destination{}
-	for _, d := range v.config.Destinations {
-		destinations = append(destinations, d.Name)
-		if d.Name == o.Destination {
-			destination = d
-		}
 	}
 	if len(o.Sources) == 0 {
 		v.add(field+".source", "is an empty list; say whose events cause it")
@@ -150,10 +198,50 @@ func (v *validator) operation(o *Operation) {
 		}
 	}
 	v.patterns(field+".types", o.Types)
-	v.reference(field+".destination", o.Destination, "destination", destinations)
-	if o.Lease == 0 {
-		o.Lease = destination.Timeout + 30*time.Second
+	_, listed := v.at[field+".steps"]
+	switch {
+	case o.Destination != "" && listed:
+		v.add(field+".steps", "stands beside destination; an operation has either one destination or steps")
+	case o.Destination == "" && !listed:
+		v.add(field+".destination", "is missing; say where its effect happens, or list steps")
+	case listed && len(o.Steps) == 0:
+		v.add(field+".steps", "is an empty list; an operation has either one destination or steps")
+	case listed:
+		for i := range o.Steps {
+			v.step(fmt.Sprintf("%s.steps[%d]", field, i), o, i)
+		}
+	default:
+		o.Lease = v.lease(field+".destination", o.Destination, o.Lease)
 	}
+}
+
+// step checks one of an operation's steps against the ones before it. What its
+// texts may hold is checked where they are filled in.
+func (v *validator) step(field string, o *Operation, i int) {
+	s := &o.Steps[i]
+	if !isName(s.Name) {
+		v.add(field+".name", "is not a name; use a-z, 0-9, - and _, at most 64, beginning with a letter or digit")
+	}
+	for _, earlier := range o.Steps[:i] {
+		if earlier.Name == s.Name {
+			v.add(field+".name", "%q is the name of an earlier step; keys and results could not be told apart", shorten(s.Name))
+		}
+	}
+	s.Lease = v.lease(field+".destination", s.Destination, o.Lease)
+}
+
+// lease is how long a silent owner keeps a call to a destination, which must be
+// configured.
+func (v *validator) lease(field, destination string, said time.Duration) time.Duration {
+	var names []string
+	for _, d := range v.config.Destinations {
+		names = append(names, d.Name)
+		if d.Name == destination && said == 0 {
+			said = d.Timeout + 30*time.Second
+		}
+	}
+	v.reference(field, destination, "destination", names)
+	return said
 }
 
 // indexed names a list's element, or the list when it was written as one value.

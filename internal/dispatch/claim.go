@@ -50,7 +50,7 @@ func (d *Dispatcher) claim(ctx context.Context, op *operation) time.Duration {
 	// A claim that is given up may still be committed, and then nobody would
 	// know of its leases until they run out.
 	leased, next, err := d.o.Store.Claim(context.WithoutCancel(ctx), onceward.ClaimRequest{
-		Name: op.Name, Owner: d.o.Owner, Effect: op.lane.Effect, Limits: op.limits,
+		Name: op.Name, Step: op.step, Owner: d.o.Owner, Effect: op.lane.Effect, Limits: op.limits,
 		Intend: op.lane.Effect == onceward.Keyed, Limit: int(places),
 	})
 	if err != nil {

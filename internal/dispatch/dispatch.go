@@ -36,18 +36,37 @@ type Destination struct {
 	Effect      onceward.Effect
 	Timeout     time.Duration
 	Backoff     forward.Backoff
+	Inquiry     onceward.Inquiry // how one of class lookup is asked
+	KeyMemory   time.Duration    // how long a keyed one is sure to know a key; 0 when it does not say
 	Concurrency int
 	Rate        rate.Limit // calls a second; rate.Inf without a limit
 	Burst       int
 }
 
-// Operation is one operation's name and what it needs.
-type Operation struct {
-	Name        string
+// Step is one of an operation's calls: where it goes, and how it differs from
+// the event as it came.
+type Step struct {
+	Name        string // empty for the only step of an operation
 	Destination string
 	Lease       time.Duration
+	Template    *forward.Template // nil passes the event on as it came
+}
+
+// Operation is one operation's name and what it needs.
+type Operation struct {
+	Name  string
+	Steps []Step // in their order, at least one
 	// SignedHeaders, by source, are dropped when an item of a batch goes out.
 	SignedHeaders map[string][]string
+}
+
+// Plan is the operation's steps by their names.
+func (o Operation) Plan() onceward.Plan {
+	names := make([]string, len(o.Steps))
+	for i, s := range o.Steps {
+		names[i] = s.Name
+	}
+	return onceward.NewPlan(names...)
 }
 
 // Options are what a Dispatcher is made of.
@@ -70,22 +89,30 @@ type Options struct {
 	// OnKeyRejected is told of a keyed call that was answered 422: the other
 	// side knows the key with another content.
 	OnKeyRejected func()
+	// OnUnknown is told that the other side is to be asked about an operation.
+	OnUnknown func()
+	// OnDisputed is told of a success that came too late and contradicts what
+	// was decided.
+	OnDisputed func()
 }
 
 // Dispatcher runs the operations of one process.
 type Dispatcher struct {
 	o          Options
 	lanes      map[string]*lane
-	operations map[string]*operation
+	operations map[string][]*operation // by name, step by step
 	share      *share
 	stopping   chan struct{}
 	cut        chan struct{}
 	cutOnce    sync.Once
 }
 
-// operation is an operation's claim loop: when to look for due work again.
+// operation is the claim loop of one step of an operation: when to look for due
+// work again.
 type operation struct {
 	Operation
+	step   int
+	call   Step
 	d      *Dispatcher
 	lane   *lane
 	limits onceward.Limits
@@ -116,36 +143,80 @@ func New(o Options) (*Dispatcher, error) {
 	if o.OnKeyRejected == nil {
 		o.OnKeyRejected = func() {}
 	}
-	d := &Dispatcher{o: o, lanes: map[string]*lane{}, operations: map[string]*operation{}, stopping: make(chan struct{}), cut: make(chan struct{})}
+	if o.OnUnknown == nil {
+		o.OnUnknown = func() {}
+	}
+	if o.OnDisputed == nil {
+		o.OnDisputed = func() {}
+	}
+	d := &Dispatcher{o: o, lanes: map[string]*lane{}, operations: map[string][]*operation{}, stopping: make(chan struct{}), cut: make(chan struct{})}
 	d.share = newShare(o.Workers, len(o.Destinations))
 	for name, destination := range o.Destinations {
 		d.lanes[name] = newLane(name, destination)
 		d.lanes[name].slots = d.share.slots()
 	}
 	for _, op := range o.Operations {
-		l := d.lanes[op.Destination]
-		if l == nil {
-			return nil, fmt.Errorf("operation %s: there is no destination %s", op.Name, op.Destination)
-		}
-		d.operations[op.Name] = &operation{
-			Operation: op, d: d, lane: l, changed: make(chan struct{}, 1),
-			limits: onceward.Limits{Attempts: l.Backoff.Attempts, Lease: op.Lease},
-		}
-		l.watchers = append(l.watchers, d.operations[op.Name].changed)
-		if l.shortest == 0 || op.Lease < l.shortest {
-			l.shortest = op.Lease
+		if err := d.add(op); err != nil {
+			return nil, err
 		}
 	}
 	return d, nil
 }
 
-// Limits returns each operation's limits, for the janitor.
-func (d *Dispatcher) Limits() map[string]onceward.Limits {
-	all := make(map[string]onceward.Limits, len(d.operations))
-	for name, op := range d.operations {
-		all[name] = op.limits
+// add makes the claim loops of an operation's steps.
+func (d *Dispatcher) add(op Operation) error {
+	for i, step := range op.Steps {
+		l := d.lanes[step.Destination]
+		if l == nil {
+			return fmt.Errorf("operation %s: there is no destination %s", op.Name, step.Destination)
+		}
+		loop := &operation{
+			Operation: op, step: i, call: step, d: d, lane: l, changed: make(chan struct{}, 1),
+			limits: onceward.Limits{Attempts: l.Backoff.Attempts, Lease: step.Lease, Plan: op.Plan()},
+		}
+		if l.Effect == onceward.Keyed {
+			loop.limits.KeyMemory = l.KeyMemory
+		}
+		d.operations[op.Name] = append(d.operations[op.Name], loop)
+		l.watchers = append(l.watchers, loop.changed)
+		if l.shortest == 0 || step.Lease < l.shortest {
+			l.shortest = step.Lease
+		}
+	}
+	return nil
+}
+
+// loops are the claim loops of all steps of all operations.
+func (d *Dispatcher) loops() (all []*operation) {
+	for _, steps := range d.operations {
+		all = append(all, steps...)
 	}
 	return all
+}
+
+// at is the claim loop of one step; nil when it is not configured.
+func (d *Dispatcher) at(name string, step int) *operation {
+	if steps := d.operations[name]; step < len(steps) {
+		return steps[step]
+	}
+	return nil
+}
+
+// Limits returns each operation's limits, step by step, for the janitor.
+func (d *Dispatcher) Limits() map[string][]onceward.Limits {
+	all := make(map[string][]onceward.Limits, len(d.operations))
+	for name, steps := range d.operations {
+		for _, op := range steps {
+			all[name] = append(all[name], op.limits)
+		}
+	}
+	return all
+}
+
+// Paused reports whether a destination gets no calls.
+func (d *Dispatcher) Paused(destination string) bool {
+	l := d.lanes[destination]
+	return l == nil || l.paused.Load()
 }
 
 // Run works until ctx ends; then it claims nothing more, hands back what has
@@ -155,7 +226,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	calls, cancelCalls := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelCalls()
 	var claims, workers sync.WaitGroup
-	for _, op := range d.operations {
+	for _, op := range d.loops() {
 		claims.Go(func() { d.claimLoop(ctx, op) })
 	}
 	for _, l := range d.lanes {
@@ -223,7 +294,7 @@ func (d *Dispatcher) Refresh(ctx context.Context) error {
 	for name, l := range d.lanes {
 		l.paused.Store(paused[name])
 	}
-	for _, op := range d.operations {
+	for _, op := range d.loops() {
 		op.wakeAt(d.o.Now())
 		notify(op.changed) // what became due in a pause is due already, so wakeAt has no news
 	}
@@ -234,11 +305,11 @@ func (d *Dispatcher) Refresh(ctx context.Context) error {
 // there is one the operation is to be born leased, as planned then says, and
 // Start or Release must be called on the place. Otherwise it returns nil.
 func (d *Dispatcher) Reserve(name string, planned *onceward.Planned) *Place {
-	op := d.operations[name]
+	op := d.at(name, 0)
 	if op == nil || op.lane.paused.Load() || op.isBehind() || !op.lane.reserve(1) {
 		return nil
 	}
-	planned.Owner, planned.Lease = d.o.Owner, op.limits.Lease
+	planned.Owner, planned.Lease, planned.Plan = d.o.Owner, op.limits.Lease, op.limits.Plan // the plan may be newer than intake's
 	// A keyed call may be repeated, so its intent costs nothing and rides on
 	// the first write. For the others an intent that is opened early turns a
 	// crash into a question for a person; it is written right before the call.
@@ -264,11 +335,18 @@ func (p *Place) Start(l onceward.Leased) {
 	}
 }
 
-// Wake says that an operation was recorded without a lease.
+// Wake says that an operation was recorded without a lease, at its first step.
 func (d *Dispatcher) Wake(name string) {
-	if op := d.operations[name]; op != nil {
+	if op := d.at(name, 0); op != nil {
 		op.fallBehind()
 		op.wakeAt(d.o.Now())
+	}
+}
+
+// WakeAt says that an operation is due where it stands.
+func (d *Dispatcher) WakeAt(o onceward.Operation) {
+	if op := d.at(o.Name, o.Step); op != nil && !o.DueAt.IsZero() {
+		op.wakeAt(o.DueAt)
 	}
 }
 

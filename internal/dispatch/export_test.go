@@ -22,7 +22,7 @@ func (d *Dispatcher) Waiting(destination string) int {
 
 // Keep renews a lease as it does beside a call of that operation.
 func (d *Dispatcher) Keep(ctx context.Context, name string, l onceward.Leased) (stop func() onceward.Lease) {
-	j := job{op: d.operations[name], leased: l}
+	j := job{op: d.operations[name][0], leased: l}
 	end := d.keep(ctx, &j)
 	return func() onceward.Lease {
 		end()

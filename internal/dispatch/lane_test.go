@@ -94,11 +94,11 @@ func TestASlowDestinationHoldsNobodyElse(t *testing.T) {
 	r := prepare(t, to(t, slow.URL, onceward.Keyed, concurrency(16)), func(s *setup) {
 		s.Workers = 10
 		s.Destinations["crm"] = to(t, quick.URL, onceward.Keyed)
-		s.Operations = append(s.Operations, dispatch.Operation{Name: "tell", Destination: "crm", Lease: s.Operations[0].Lease})
+		s.Operations = append(s.Operations, dispatch.Operation{Name: "tell", Steps: []dispatch.Step{{Destination: "crm", Lease: s.Operations[0].Steps[0].Lease}}})
 		for i := range 20 { // a third one, dead as the first
 			name := fmt.Sprint("dead", i)
 			s.Destinations[name] = to(t, slow.URL, onceward.Keyed, concurrency(16))
-			s.Operations = append(s.Operations, dispatch.Operation{Name: name, Destination: name, Lease: s.Operations[0].Lease})
+			s.Operations = append(s.Operations, dispatch.Operation{Name: name, Steps: []dispatch.Step{{Destination: name, Lease: s.Operations[0].Steps[0].Lease}}})
 		}
 	})
 	for i := range 100 {
@@ -202,7 +202,7 @@ func TestAPauseHoldsInMemoryEvenIfItCannotBeRecorded(t *testing.T) {
 }
 
 func TestAnOperationNeedsItsDestination(t *testing.T) {
-	_, err := dispatch.New(dispatch.Options{Operations: []dispatch.Operation{{Name: "fulfil", Destination: "nowhere"}}})
+	_, err := dispatch.New(dispatch.Options{Operations: []dispatch.Operation{{Name: "fulfil", Steps: []dispatch.Step{{Destination: "nowhere"}}}}})
 	if err == nil || !strings.Contains(err.Error(), "fulfil") || !strings.Contains(err.Error(), "nowhere") {
 		t.Errorf("got %v, want an error that names the operation and the destination", err)
 	}
@@ -211,7 +211,7 @@ func TestAnOperationNeedsItsDestination(t *testing.T) {
 func TestLimitsAreEveryOperationsOwn(t *testing.T) {
 	r := prepare(t, to(t, testkit.RefusedURL(t), onceward.Keyed))
 	limits := r.Limits()
-	if l := limits["fulfil"]; len(limits) != 1 || l.Attempts != 3 || l.Lease.String() != "1m0s" {
+	if l := limits["fulfil"][0]; len(limits) != 1 || l.Attempts != 3 || l.Lease.String() != "1m0s" {
 		t.Errorf("limits %+v", limits)
 	}
 }

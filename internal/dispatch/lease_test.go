@@ -16,7 +16,7 @@ import (
 )
 
 func lease(d time.Duration) func(*setup) {
-	return func(s *setup) { s.Operations[0].Lease = d }
+	return func(s *setup) { s.Operations[0].Steps[0].Lease = d }
 }
 
 func timeout(d time.Duration) func(*dispatch.Destination) {
@@ -368,7 +368,7 @@ func TestWaitingInALaneSpendsNoAttempt(t *testing.T) {
 				if err := r.Refresh(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := janitor(store, r.Limits()["fulfil"]); err != nil {
+				if _, err := janitor(store, r.Limits()["fulfil"][0]); err != nil {
 					t.Fatal(err)
 				}
 				step <- struct{}{}

@@ -3,7 +3,9 @@ package dispatch_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -32,6 +34,7 @@ type record struct {
 	onceward.Operation
 	event   onceward.Event
 	payload onceward.Payload
+	results map[string]string
 	missing bool
 	large   bool
 	faults  int // how often it cannot be read
@@ -99,7 +102,7 @@ func (m *memory) Claim(_ context.Context, r onceward.ClaimRequest) (leased []onc
 		return nil, time.Time{}, err
 	}
 	now := m.now()
-	for _, rec := range m.due(r.Name) {
+	for _, rec := range m.due(r.Name, r.Step) {
 		if len(leased) == r.Limit || rec.DueAt.After(now) {
 			return leased, rec.DueAt, nil
 		}
@@ -127,7 +130,8 @@ func (r *record) lease(recovered bool) onceward.Leased {
 	o := r.Operation
 	l := onceward.Leased{
 		Operation: o, Event: r.event, Payload: r.payload, Missing: r.missing, Recovered: recovered,
-		Lease: onceward.Lease{Operation: o.ID, Fence: o.Fence, Attempt: o.Attempt, Until: o.DueAt, Owner: o.Owner},
+		Lease:   onceward.Lease{Operation: o.ID, Fence: o.Fence, Attempt: o.Attempt, Until: o.DueAt, Owner: o.Owner, Step: o.Step, Effect: o.Effect},
+		Results: maps.Clone(r.results),
 	}
 	if r.missing {
 		l.Payload = onceward.Payload{}
@@ -142,10 +146,10 @@ func (r *record) lease(recovered bool) onceward.Leased {
 	return l
 }
 
-func (m *memory) due(name string) []*record {
+func (m *memory) due(name string, step int) []*record {
 	var all []*record
 	for _, r := range m.all {
-		if r.Name == name && !r.DueAt.IsZero() {
+		if r.Name == name && r.Step == step && !r.DueAt.IsZero() {
 			all = append(all, r)
 		}
 	}
@@ -192,14 +196,30 @@ func (m *memory) HandBack(_ context.Context, l onceward.Lease) error {
 }
 
 func (m *memory) Settle(_ context.Context, l onceward.Lease, out onceward.Outcome, limits onceward.Limits) (onceward.Operation, error) {
+	disputed := false
 	o, err := m.owned("Settle", l, func(o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
-		return o.Settle(l, out, limits, now)
+		settled, by, err := o.Settle(l, out, limits, now)
+		if errors.Is(err, onceward.ErrFenced) && out.Success() {
+			settled, by, err = o.Dispute(l, now)
+			disputed = err == nil
+		}
+		if err == nil && settled.Step > o.Step {
+			rec := m.all[o.ID]
+			if rec.results == nil {
+				rec.results = map[string]string{}
+			}
+			rec.results[o.StepName()] = out.Result
+		}
+		return settled, by, err
 	})
 	if err == nil {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.attempts[o.ID] = append(m.attempts[o.ID], onceward.Attempt{Number: l.Attempt, Fence: l.Fence, Outcome: out.String(), Status: out.Status, Reason: out.Reason, State: o.State})
 		m.changed.Broadcast()
+	}
+	if disputed {
+		err = onceward.ErrDisputed
 	}
 	return o, err
 }

@@ -65,7 +65,7 @@ func prepare(t testing.TB, destination dispatch.Destination, change ...func(*set
 	s := &setup{store: newMemory(t), Options: dispatch.Options{
 		Owner: "node-1", Workers: 64,
 		Destinations: map[string]dispatch.Destination{"billing": destination},
-		Operations:   []dispatch.Operation{{Name: "fulfil", Destination: "billing", Lease: time.Minute}},
+		Operations:   []dispatch.Operation{{Name: "fulfil", Steps: []dispatch.Step{{Destination: "billing", Lease: time.Minute}}}},
 		Log:          slog.New(slog.NewJSONHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		OnAttempt: func(_, outcome string, _ time.Duration) {
 			r.mu.Lock()

@@ -133,16 +133,33 @@ func (d *Dispatcher) call(ctx context.Context, j job) (out onceward.Outcome, pau
 	if l.Missing {
 		return onceward.Refused("its payload is no longer kept, so there is nothing to send"), false
 	}
+	step := l.Operation.StepName()
+	rendered, err := j.op.call.Template.Render(forward.Values{Event: l.Event.ID.String(), Type: l.Event.Type, Results: l.Results})
+	if err != nil {
+		return onceward.Refused("nothing was sent: " + err.Error()), false
+	}
 	answer := j.op.lane.Client.Do(ctx, forward.Call{
-		Key:   l.Operation.Downstream(l.Event.Key, ""),
+		Key:  l.Operation.Downstream(l.Event.Key, step),
+		Step: step, Rendered: rendered,
 		Event: l.Event.ID, Operation: l.Operation.Name, Source: l.Event.Source, Type: l.Event.Type,
 		Attempt: l.Lease.Attempt, Item: l.Event.Item, Of: l.Event.Of, Refetch: l.Operation.Refetch, Payload: l.Payload,
 		TraceParent:   traceParent(l),
 		SignedHeaders: j.op.SignedHeaders[l.Event.Source],
-		SendBefore:    time.Now().Add(l.Lease.Until.Sub(d.o.Now()) - margin/2),
+		SendBefore:    time.Now().Add(d.sendWithin(j)),
 	})
 	wait := j.op.lane.Backoff.Wait(l.Lease.Attempt-l.Operation.Budget, answer.RetryAfter, nil)
 	return answer.Outcome(d.o.Now().Add(wait)), answer.Pause
+}
+
+// sendWithin is how long the call may still be sent: the lease, less a margin,
+// and for a repetition no longer than the other side is sure to know the key.
+func (d *Dispatcher) sendWithin(j job) time.Duration {
+	l, now := &j.leased, d.o.Now()
+	within := l.Lease.Until.Sub(now) - margin/2
+	if memory := j.op.limits.KeyMemory; memory > 0 && l.Operation.Doubt {
+		within = min(within, l.Operation.IntentAt.Add(memory).Sub(now))
+	}
+	return within
 }
 
 // notReadable is the outcome of a call that was not made because what is to be
@@ -173,6 +190,11 @@ func (d *Dispatcher) settle(ctx context.Context, l *lane, j job, out onceward.Ou
 		case err == nil:
 			d.settled(j, out, settled)
 			return
+		case errors.Is(err, onceward.ErrDisputed):
+			d.o.OnDisputed()
+			d.log(j).Error("an operation is disputed: its call reported success after it was decided otherwise, so the effect may have happened twice; compare with the destination",
+				telemetry.KeyState, settled.State.String(), telemetry.KeyStatus, out.Status)
+			return
 		case !errors.Is(err, onceward.ErrUnavailable):
 			d.log(j).Warn("the outcome came too late and was not recorded", telemetry.KeyOutcome, out.String(), telemetry.KeyStatus, out.Status, telemetry.KeyReason, out.Reason, telemetry.KeyError, err)
 			return
@@ -192,17 +214,20 @@ func (d *Dispatcher) settled(j job, out onceward.Outcome, o onceward.Operation) 
 	if out.Status == http.StatusUnprocessableEntity && o.Effect == onceward.Keyed {
 		d.o.OnKeyRejected()
 	}
-	if !o.DueAt.IsZero() {
-		j.op.wakeAt(o.DueAt)
+	d.WakeAt(o)
+	if !o.AskAt.IsZero() {
+		d.o.OnUnknown()
 	}
 	if o.Stream != 0 { // its successor may be due now
-		j.op.wakeAt(d.o.Now())
+		d.at(o.Name, 0).wakeAt(d.o.Now())
 	}
 	level := slog.LevelDebug
 	switch o.State {
 	case onceward.Completed:
 	case onceward.DeadLettered, onceward.UnknownOutcome:
-		level = slog.LevelError
+		if level = slog.LevelError; !o.AskAt.IsZero() {
+			level = slog.LevelWarn // the other side is asked before a person is
+		}
 	default:
 		level = slog.LevelInfo
 	}
@@ -259,6 +284,10 @@ func (d *Dispatcher) pause(ctx context.Context, l *lane) {
 
 func (d *Dispatcher) log(j job) *slog.Logger {
 	l := &j.leased
-	return d.o.Log.With(telemetry.KeyEvent, l.Event.ID.String(), telemetry.KeyOperation, l.Operation.Name, telemetry.KeyDigest, l.Event.Key.String(),
+	log := d.o.Log
+	if step := l.Operation.StepName(); step != "" {
+		log = log.With(telemetry.KeyStep, step)
+	}
+	return log.With(telemetry.KeyEvent, l.Event.ID.String(), telemetry.KeyOperation, l.Operation.Name, telemetry.KeyDigest, l.Event.Key.String(),
 		telemetry.KeyAttempt, l.Lease.Attempt, telemetry.KeyFence, l.Lease.Fence)
 }

@@ -34,6 +34,23 @@ func (b Backoff) Wait(n int, retryAfter time.Duration, rnd func() float64) time.
 	return retryAfter + min(jitter, maxDuration-retryAfter)
 }
 
+// Longest is how long all attempts may take together, when each call takes its
+// whole timeout and every wait is the longest possible.
+func (b Backoff) Longest(timeout time.Duration) time.Duration {
+	total := time.Duration(0)
+	for n := 1; n <= b.Attempts; n++ {
+		step := timeout
+		if n < b.Attempts {
+			step += min(b.whole(n), maxDuration-timeout)
+		}
+		if step > maxDuration-total {
+			return maxDuration
+		}
+		total += step
+	}
+	return total
+}
+
 const maxDuration = time.Duration(1<<63 - 1)
 
 func (b Backoff) whole(n int) time.Duration {

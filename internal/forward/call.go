@@ -18,13 +18,15 @@ type Call struct {
 	Key       string // downstream key, the same on every attempt
 	Event     onceward.EventID
 	Operation string
+	Step      string // empty for the only step of an operation
 	Source    string
 	Type      string
 	Attempt   int
 	Item, Of  int  // place in a batch body, from 1; 0 of 0 otherwise
 	Refetch   bool // the payload is only a hint: the current state is to be read
 	Payload   onceward.Payload
-	Method    string // default POST
+	Rendered  Rendered // what a step's template makes of it
+	Method    string   // default POST
 	// TraceParent replaces the sender's; empty leaves the sender's alone.
 	TraceParent string
 	// SignedHeaders are the sender's signature headers. They cover the whole
@@ -41,7 +43,11 @@ func (c *Client) request(ctx context.Context, call Call) (*http.Request, error) 
 	if method == "" {
 		method = http.MethodPost
 	}
-	req, err := http.NewRequestWithContext(ctx, method, c.url.String(), bytes.NewReader(call.Payload.Body))
+	target := c.url.String()
+	if call.Rendered.URL != "" {
+		target = call.Rendered.URL
+	}
+	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(call.body()))
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +60,23 @@ func (c *Client) request(ctx context.Context, call Call) (*http.Request, error) 
 	return req, nil
 }
 
+// body is what goes out: the event's bytes as they came, or a step's own.
+func (c *Call) body() []byte {
+	if c.Rendered.Body != nil {
+		return c.Rendered.Body
+	}
+	return c.Payload.Body
+}
+
+// cut reports whether the body is not the whole of what the sender signed.
+func (c *Call) cut() bool { return c.Of > 0 || c.Rendered.Body != nil }
+
 func (c *Client) headers(call Call) http.Header {
 	h := senderHeader(call)
 	for name, values := range c.header {
+		h[name] = values
+	}
+	for name, values := range call.Rendered.Header {
 		h[name] = values
 	}
 	now := strconv.FormatInt(c.now().Unix(), 10)
@@ -64,10 +84,13 @@ func (c *Client) headers(call Call) http.Header {
 	h["Webhook-Id"] = []string{call.Key}
 	h["Webhook-Timestamp"] = []string{now}
 	if len(c.keys) > 0 {
-		h["Webhook-Signature"] = []string{sign(c.keys, call.Key, now, call.Payload.Body)}
+		h["Webhook-Signature"] = []string{sign(c.keys, call.Key, now, call.body())}
 	}
 	h["Onceward-Event"] = []string{call.Event.String()}
 	h["Onceward-Operation"] = []string{cleanValue(call.Operation)}
+	if call.Step != "" {
+		h["Onceward-Step"] = []string{cleanValue(call.Step)}
+	}
 	h["Onceward-Attempt"] = []string{strconv.Itoa(call.Attempt)}
 	h["Onceward-Source"] = []string{cleanValue(call.Source)}
 	if call.Type != "" {

@@ -41,6 +41,7 @@ type Destination struct {
 	// MaxRetryAfter bounds what the other side may ask for; default 24 h.
 	MaxRetryAfter time.Duration
 	Concurrency   int // connections kept for reuse; default 16
+	Lookup        *Lookup
 }
 
 // Options are what a test, or an unusual machine, replaces.
@@ -61,6 +62,7 @@ type Client struct {
 	header    http.Header
 	keys      [][]byte
 	result    resultRule
+	inquiry   *inquiry // nil when it cannot be asked
 	transport *http.Transport
 	now       func() time.Time
 }
@@ -106,6 +108,9 @@ func New(d Destination, opts Options) (*Client, error) {
 		return nil, fmt.Errorf("destination %s: %w", d.Name, err)
 	}
 	if c.result, err = parseResult(d.Result); err != nil {
+		return nil, fmt.Errorf("destination %s: %w", d.Name, err)
+	}
+	if c.inquiry, err = parseLookup(d.Lookup, c.result); err != nil {
 		return nil, fmt.Errorf("destination %s: %w", d.Name, err)
 	}
 	if c.header, err = ownHeader(d.Header, c.url); err != nil {

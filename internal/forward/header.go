@@ -50,6 +50,20 @@ func ruleFor(name string) headerRule {
 	return pass
 }
 
+// ownName checks the name of a header that a configuration sets.
+func ownName(name string) (canonical string, err error) {
+	canonical = textproto.CanonicalMIMEHeaderKey(name)
+	if !validName(canonical) {
+		return "", fmt.Errorf("header %q is not a header name", name)
+	}
+	switch rule := ruleFor(canonical); {
+	case canonical == "Authorization" || canonical == "Cookie":
+	case rule == drop, rule == rename, canonical == "Content-Encoding", canonical == "Traceparent":
+		return "", fmt.Errorf("header %s is set by Onceward itself", canonical)
+	}
+	return canonical, nil
+}
+
 // senderHeader returns the sender's headers that go on to the destination.
 func senderHeader(call Call) http.Header {
 	lines := bytes.Count(call.Payload.Header, []byte{'\n'})
@@ -71,11 +85,11 @@ func senderHeader(call Call) http.Header {
 		if name == "Connection" {
 			hops = append(hops, strings.Split(value, ",")...)
 		}
-		if call.Of > 0 && slices.ContainsFunc(call.SignedHeaders, func(s string) bool { return strings.EqualFold(s, name) }) {
+		if call.cut() && slices.ContainsFunc(call.SignedHeaders, func(s string) bool { return strings.EqualFold(s, name) }) {
 			continue
 		}
 		switch rule := ruleFor(name); {
-		case rule == drop, rule == whole && call.Of > 0:
+		case rule == drop, rule == whole && call.cut():
 			continue
 		case rule == rename:
 			name = senderPrefix + name
@@ -98,14 +112,9 @@ func senderHeader(call Call) http.Header {
 func ownHeader(configured http.Header, u *url.URL) (http.Header, error) {
 	h := make(http.Header, len(configured)+1)
 	for name, values := range configured {
-		canonical := textproto.CanonicalMIMEHeaderKey(name)
-		if !validName(canonical) {
-			return nil, fmt.Errorf("header %q is not a header name", name)
-		}
-		switch rule := ruleFor(canonical); {
-		case canonical == "Authorization" || canonical == "Cookie":
-		case rule == drop, rule == rename, canonical == "Content-Encoding", canonical == "Traceparent":
-			return nil, fmt.Errorf("header %s is set by Onceward itself", canonical)
+		canonical, err := ownName(name)
+		if err != nil {
+			return nil, err
 		}
 		for _, v := range values {
 			if !validValue(v) {

@@ -14,6 +14,7 @@ import (
 	"github.com/onceward/onceward/internal/dispatch"
 	"github.com/onceward/onceward/internal/forward"
 	"github.com/onceward/onceward/internal/intake"
+	"github.com/onceward/onceward/internal/reconcile"
 	"github.com/onceward/onceward/provider"
 )
 
@@ -23,13 +24,14 @@ type plan struct {
 	sources      map[string]*intake.Source
 	destinations map[string]dispatch.Destination
 	operations   []dispatch.Operation
-	routes       map[string]string
+	routes       map[string][]string // destinations of each operation, step by step
+	targets      []reconcile.Target
 	shortest     time.Duration // memory of keys
 	warnings     config.Problems
 }
 
 func newPlan(c *config.Config) (*plan, error) {
-	p := &plan{sources: map[string]*intake.Source{}, destinations: map[string]dispatch.Destination{}, routes: map[string]string{}}
+	p := &plan{sources: map[string]*intake.Source{}, destinations: map[string]dispatch.Destination{}, routes: map[string][]string{}}
 	var err error
 	if p.warnings, err = c.Check(Horizon); err != nil {
 		return nil, err
@@ -40,17 +42,18 @@ func newPlan(c *config.Config) (*plan, error) {
 		if p.destinations[d.Name], err = newDestination(d); err != nil {
 			problems = append(problems, c.Wrong("destinations."+d.Name, err.Error()))
 		}
-		if !d.AllowPrivate && forward.IsPrivate(d.URL) {
-			p.warnings = append(p.warnings, c.Wrong("destinations."+d.Name+".url", "is a private address, and those are refused; every call will fail until allow_private is true"))
-		}
+		p.doubts(c, d)
 	}
 	effects := map[string][]intake.Operation{} // by source
 	for i := range c.Operations {
 		o := &c.Operations[i]
-		p.operations = append(p.operations, dispatch.Operation{Name: o.Name, Destination: o.Destination, Lease: o.Lease, SignedHeaders: map[string][]string{}})
-		p.routes[o.Name] = o.Destination
+		operation, wrong := p.newOperation(c, o)
+		problems = append(problems, wrong...)
+		p.operations = append(p.operations, operation)
 		for _, source := range o.Sources {
-			effects[source] = append(effects[source], intake.Operation{Name: o.Name, Types: o.Types, Effect: p.destinations[o.Destination].Effect})
+			effects[source] = append(effects[source], intake.Operation{
+				Name: o.Name, Types: o.Types, Effect: p.destinations[operation.Steps[0].Destination].Effect, Plan: operation.Plan(),
+			})
 		}
 	}
 	for i := range c.Sources {
@@ -166,15 +169,21 @@ func newDestination(d *config.Destination) (dispatch.Destination, error) {
 	for i, s := range d.Secrets {
 		secrets[i] = s.Reveal()
 	}
+	var lookup *forward.Lookup
+	var inquiry onceward.Inquiry
+	if l := d.Lookup; l != nil {
+		lookup = &forward.Lookup{URL: l.URL, Present: l.Present, Absent: l.Absent, Result: l.Result}
+		inquiry = onceward.Inquiry{Settle: l.Settle, First: l.First, Max: l.Max, GiveUp: l.GiveUp}
+	}
 	client, err := forward.New(forward.Destination{
 		Name: d.Name, URL: d.URL, Effect: effect, Secrets: secrets, Timeout: d.Timeout, Result: d.Result,
-		AllowPrivate: d.AllowPrivate, MaxRetryAfter: d.Retry.Max, Concurrency: d.Concurrency,
+		AllowPrivate: d.AllowPrivate, MaxRetryAfter: d.Retry.Max, Concurrency: d.Concurrency, Lookup: lookup,
 	}, forward.Options{})
 	if err != nil {
 		return dispatch.Destination{}, err
 	}
 	return dispatch.Destination{
-		Client: client, Effect: effect, Timeout: d.Timeout, Concurrency: d.Concurrency,
+		Client: client, Effect: effect, Timeout: d.Timeout, Concurrency: d.Concurrency, KeyMemory: d.KeyMemory, Inquiry: inquiry,
 		Backoff: forward.Backoff{Attempts: d.Retry.Attempts, First: d.Retry.First, Max: d.Retry.Max},
 		Rate:    rate.Limit(d.Rate.PerSecond()), Burst: cmp.Or(min(d.Rate.Count, d.Concurrency), 1),
 	}, nil

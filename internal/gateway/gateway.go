@@ -23,6 +23,7 @@ import (
 	"github.com/onceward/onceward/internal/config"
 	"github.com/onceward/onceward/internal/dispatch"
 	"github.com/onceward/onceward/internal/intake"
+	"github.com/onceward/onceward/internal/reconcile"
 	"github.com/onceward/onceward/internal/sweep"
 	"github.com/onceward/onceward/internal/telemetry"
 	"github.com/onceward/onceward/sqlitestore"
@@ -54,8 +55,9 @@ type Gateway struct {
 type work struct {
 	plan       *plan
 	dispatcher *dispatch.Dispatcher
+	reconciler *reconcile.Reconciler
 	cancel     context.CancelFunc
-	ended      chan struct{}
+	ended      chan struct{} // both have
 }
 
 // New prepares a gateway; nothing is opened yet, so that an invalid
@@ -119,10 +121,15 @@ func (g *Gateway) begin(w *work) error {
 		Store: g.store, Owner: g.owner, Destinations: w.plan.destinations, Operations: w.plan.operations, Workers: c.Workers,
 		Log: g.log, OnAttempt: g.metrics.Attempt, OnRecovered: g.metrics.LeaseRecovered, OnKeyRejected: g.metrics.DownstreamKeyRejected,
 		OnHandedBack: func(operation string) { g.current.Load().dispatcher.Wake(operation) },
+		OnUnknown:    func() { g.current.Load().reconciler.Wake() }, OnDisputed: g.metrics.Disputed,
 	})
 	if err != nil {
 		return err
 	}
+	w.reconciler = reconcile.New(reconcile.Options{
+		Store: g.store, Targets: w.plan.targets, Paused: w.dispatcher.Paused, Log: g.log,
+		Due: func(o onceward.Operation) { g.current.Load().dispatcher.WakeAt(o) },
+	})
 	g.metrics.Declare(slices.Collect(maps.Keys(w.plan.sources)), slices.Collect(maps.Keys(w.plan.routes)))
 	var ctx context.Context
 	ctx, w.cancel = context.WithCancel(context.Background())
@@ -130,6 +137,9 @@ func (g *Gateway) begin(w *work) error {
 	g.current.Store(w)
 	go func() {
 		defer close(w.ended)
+		var asking sync.WaitGroup
+		asking.Go(func() { _ = w.reconciler.Run(ctx) }) // it ends without an error when ctx does
+		defer asking.Wait()
 		if err := w.dispatcher.Run(ctx); err != nil {
 			g.log.Error("the dispatcher stopped", telemetry.KeyError, err)
 		}
@@ -169,7 +179,7 @@ func (g *Gateway) sweep() {
 	g.sweeper, g.swept = cancel, make(chan struct{})
 	s := &sweep.Sweeper{
 		Store: g.store, Every: g.config.Sweep.Every, Log: g.log,
-		Limits:   func() map[string]onceward.Limits { return g.current.Load().dispatcher.Limits() },
+		Limits:   func() map[string][]onceward.Limits { return g.current.Load().dispatcher.Limits() },
 		Shortest: func() time.Duration { return g.current.Load().plan.shortest },
 	}
 	go func() {

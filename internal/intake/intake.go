@@ -48,8 +48,9 @@ type Place interface {
 // Operation is an effect that a source's events may cause.
 type Operation struct {
 	Name   string
-	Types  []string // exact, or a prefix and *; none means all
-	Effect onceward.Effect
+	Types  []string        // exact, or a prefix and *; none means all
+	Effect onceward.Effect // of its first step
+	Plan   onceward.Plan   // its steps
 }
 
 // Source is one configured sender.
@@ -248,7 +249,7 @@ func (h *Handler) plan(source *Source, a *onceward.Admission) (reserved []Place)
 			if !op.wants(r.Type) {
 				continue
 			}
-			planned := onceward.Planned{Name: op.Name, Effect: op.Effect, Order: source.Order}
+			planned := onceward.Planned{Name: op.Name, Effect: op.Effect, Plan: op.Plan, Order: source.Order}
 			var place Place
 			if planned.Order.Mode == onceward.Unordered { // otherwise its stream says when it runs
 				place = h.o.Handoff.Reserve(op.Name, &planned)

@@ -108,7 +108,7 @@ var leaseCases = map[string]func(*suite){
 			s.Fatal(err)
 		}
 		s.clock.Advance(time.Minute)
-		moved, err := s.Recover(ctx, map[string]onceward.Limits{"fulfil": limits}, 10)
+		moved, err := s.Recover(ctx, map[string][]onceward.Limits{"fulfil": {limits}}, 10)
 		if err != nil || moved != 1 {
 			s.Fatalf("moved %d, %v", moved, err)
 		}
@@ -160,7 +160,7 @@ var leaseCases = map[string]func(*suite){
 	},
 	"an operation that no worker knows is left alone": func(s *suite) {
 		id := s.one("e1")
-		if _, err := s.Recover(ctx, map[string]onceward.Limits{"other": limits}, 10); err != nil {
+		if _, err := s.Recover(ctx, map[string][]onceward.Limits{"other": {limits}}, 10); err != nil {
 			s.Fatal(err)
 		}
 		if leased, _, err := s.Claim(ctx, onceward.ClaimRequest{Name: "other", Owner: "w", Effect: onceward.Keyed, Limits: limits, Limit: 9}); err != nil || len(leased) != 0 {

@@ -123,7 +123,7 @@ var settleCases = map[string]func(*suite){
 			s.Fatal(err)
 		}
 		s.clock.Advance(time.Minute)
-		if _, err := s.Recover(ctx, map[string]onceward.Limits{"fulfil": limits}, 10); err != nil {
+		if _, err := s.Recover(ctx, map[string][]onceward.Limits{"fulfil": {limits}}, 10); err != nil {
 			s.Fatal(err)
 		}
 		s.want(id, onceward.UnknownOutcome)

@@ -24,7 +24,10 @@ type Store interface {
 	Renew(context.Context, onceward.Lease, time.Duration) (onceward.Lease, error)
 	HandBack(context.Context, onceward.Lease) error
 	Settle(context.Context, onceward.Lease, onceward.Outcome, onceward.Limits) (onceward.Operation, error)
-	Recover(context.Context, map[string]onceward.Limits, int) (int, error)
+	Recover(context.Context, map[string][]onceward.Limits, int) (int, error)
+	Inquiries(context.Context, onceward.ClaimRequest) ([]onceward.Inquired, time.Time, error)
+	Reconcile(context.Context, onceward.OperationID, int64, onceward.Finding, onceward.Inquiry, onceward.Plan) (onceward.Operation, error)
+	Steps(context.Context, onceward.OperationID) ([]onceward.RecoveryPoint, error)
 	Retry(context.Context, onceward.OperationID, onceward.Decision) (onceward.Operation, error)
 	Resolve(context.Context, onceward.OperationID, bool, string, onceward.Decision) (onceward.Operation, error)
 	Abandon(context.Context, onceward.OperationID, onceward.Decision) (onceward.Operation, error)
@@ -85,7 +88,7 @@ type Open func(t *testing.T, clock *Clock) Store
 func Run(t *testing.T, fresh func(t *testing.T) Open) {
 	for name, group := range map[string]map[string]func(*suite){
 		"admit": admitCases, "lease": leaseCases, "settle": settleCases, "operator": operatorCases, "list": listCases, "memory": memoryCases, "order": orderCases,
-		"replay": replayCases, "bulk": bulkCases,
+		"step": stepCases, "reconcile": reconcileCases, "replay": replayCases, "bulk": bulkCases,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for name, test := range group {

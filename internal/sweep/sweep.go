@@ -16,7 +16,7 @@ import (
 
 // Store is what the janitor asks of a store.
 type Store interface {
-	Recover(ctx context.Context, limits map[string]onceward.Limits, limit int) (moved int, err error)
+	Recover(ctx context.Context, limits map[string][]onceward.Limits, limit int) (moved int, err error)
 	PrunePayloads(ctx context.Context, limit int) (seen int, err error)
 	PruneKeys(ctx context.Context, after onceward.EventID, shortest time.Duration, limit int) (next onceward.EventID, forgotten int, err error)
 	Index(ctx context.Context, limit int) (added int, err error)
@@ -28,7 +28,7 @@ type Sweeper struct {
 	Store Store
 	Every time.Duration
 	// Limits tells each operation's limits; names that it lacks are left alone.
-	Limits func() map[string]onceward.Limits
+	Limits func() map[string][]onceward.Limits
 	// Shortest is the shortest memory of keys that is configured; 0 forgets
 	// nothing.
 	Shortest func() time.Duration

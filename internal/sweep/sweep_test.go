@@ -56,7 +56,7 @@ func count(yes bool, n int) int {
 	return 0
 }
 
-func (s *store) Recover(_ context.Context, limits map[string]onceward.Limits, limit int) (int, error) {
+func (s *store) Recover(_ context.Context, limits map[string][]onceward.Limits, limit int) (int, error) {
 	if _, ok := limits["fulfil"]; !ok {
 		return 0, errors.New("the limits are missing")
 	}
@@ -103,7 +103,7 @@ func newSweeper(s sweep.Store) (*sweep.Sweeper, *bytes.Buffer) {
 	var log bytes.Buffer
 	return &sweep.Sweeper{
 		Store: s, Every: 10 * time.Second, Log: slog.New(slog.NewJSONHandler(&log, nil)),
-		Limits:   func() map[string]onceward.Limits { return map[string]onceward.Limits{"fulfil": {Attempts: 3}} },
+		Limits:   func() map[string][]onceward.Limits { return map[string][]onceward.Limits{"fulfil": {{Attempts: 3}}} },
 		Shortest: func() time.Duration { return 90 * 24 * time.Hour },
 	}, &log
 }

@@ -27,6 +27,7 @@ const (
 	KeyError       = "error"
 	KeyType        = "type"
 	KeyNextAt      = "next_at"
+	KeyStep        = "step"
 )
 
 const secret = "[secret]"

@@ -22,6 +22,7 @@ type Metrics struct {
 	recovered  prometheus.Counter
 	reexecuted prometheus.Counter
 	keyRefused prometheus.Counter
+	disputed   prometheus.Counter
 	intake     prometheus.Histogram
 	commit     prometheus.Histogram
 	batch      prometheus.Histogram
@@ -45,13 +46,14 @@ func New() *Metrics {
 		attempts:   newCounters("onceward_attempts_total", "Attempts that ended, by operation and outcome.", "operation", "outcome"),
 		recovered:  counter("onceward_leases_recovered_total", "Operations taken over from an owner that fell silent."),
 		reexecuted: counter("onceward_reexecuted_after_completion_total", "Operations that ran again after they were completed. Must stay 0; alert."),
+		disputed:   counter("onceward_disputed_total", "Successes that were reported too late and contradict what was decided: the effect may have happened twice. Alert on any."),
 		keyRefused: counter("onceward_downstream_key_rejected_total", "Calls whose key a destination refused as used for something else."),
 		intake:     histogram("onceward_intake_seconds", "From a delivery's headers to its answer.", prometheus.ExponentialBuckets(0.0005, 2, 14)),
 		commit:     histogram("onceward_commit_seconds", "One durable commit of the store.", prometheus.ExponentialBuckets(0.0002, 2, 14)),
 		batch:      histogram("onceward_batch_size", "Requests that shared one commit.", prometheus.ExponentialBuckets(1, 2, 10)),
 		attempt:    histogram("onceward_attempt_seconds", "One attempt, from its begin to its record.", prometheus.ExponentialBuckets(0.001, 2, 16)),
 	}
-	m.registry.MustRegister(m.deliveries.vec, m.attempts.vec, m.recovered, m.reexecuted, m.keyRefused, m.intake, m.commit, m.batch, m.attempt,
+	m.registry.MustRegister(m.deliveries.vec, m.attempts.vec, m.recovered, m.reexecuted, m.keyRefused, m.disputed, m.intake, m.commit, m.batch, m.attempt,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -105,6 +107,9 @@ func (m *Metrics) LeaseRecovered() { m.recovered.Inc() }
 
 // Reexecuted counts a completed operation that ran again, which must not be.
 func (m *Metrics) Reexecuted() { m.reexecuted.Inc() }
+
+// Disputed counts a late success that contradicts what was decided.
+func (m *Metrics) Disputed() { m.disputed.Inc() }
 
 // DownstreamKeyRejected counts a call whose key a destination refused.
 func (m *Metrics) DownstreamKeyRejected() { m.keyRefused.Inc() }

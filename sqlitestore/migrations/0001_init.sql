@@ -96,15 +96,23 @@ CREATE TABLE operation (
   changed    INTEGER NOT NULL,
   stream     INTEGER,            -- where it is ordered, and at which place
   place      BLOB,
+  step       INTEGER NOT NULL DEFAULT 0 CHECK (step >= 0), -- that runs or is next; the earlier ones are in table step
+  plan       TEXT,               -- names of its steps; null for a single one without a name
+  intent_at  INTEGER,            -- when the step's first call may have been made
+  ask_at     INTEGER,            -- unknown outcome: when the other side is asked next
+  sent_by    INTEGER,            -- and the moment after which the call cannot have been sent
   PRIMARY KEY (event, n),
   -- No IN lists here: SQLite builds a table for each of them, at every write.
   CHECK ((state < 4 OR state = 5) = (due_at IS NOT NULL) OR (stream IS NOT NULL AND due_at IS NULL AND (state = 1 OR state = 5))),
   CHECK ((stream IS NULL) = (place IS NULL) AND (place IS NULL OR length(place) = 16)),
   CHECK (owner IS NULL OR state = 2 OR state = 3),
   CHECK (intent = 0 OR state = 2 OR state = 6 OR state = 7),
-  CHECK (attempt > 0 OR NOT (state = 2 OR state = 3 OR state = 6))
+  CHECK (attempt > 0 OR NOT (state = 2 OR state = 3 OR state = 6)),
+  CHECK (intent = 0 OR intent_at IS NOT NULL),
+  CHECK (ask_at IS NULL OR state = 6 AND effect = 3 AND sent_by IS NOT NULL)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX operation_due ON operation (label, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX operation_due ON operation (label, step, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX operation_ask ON operation (label, step, ask_at) WHERE ask_at IS NOT NULL;
 CREATE INDEX operation_stream ON operation (stream, place) WHERE stream IS NOT NULL;
 CREATE INDEX operation_waiting ON operation (stream, place) WHERE stream IS NOT NULL AND state <> 4;
 -- What runs again is recorded once, whoever asks for it at the same time.
@@ -133,11 +141,27 @@ CREATE TABLE stream (
 
 -- +goose StatementBegin
 CREATE TRIGGER operation_guard BEFORE UPDATE ON operation
-WHEN old.state = 4 OR new.fence < old.fence
+WHEN (old.state = 4 AND (new.state <> 4 OR new.fence <> old.fence OR new.result IS NOT old.result)) -- a dispute may still be noted
+ OR new.fence < old.fence OR (new.step < old.step AND new.generation = old.generation)
 BEGIN
-  SELECT RAISE(ABORT, 'operation_guard: completed is terminal and a fence never falls');
+  SELECT RAISE(ABORT, 'operation_guard: completed is terminal, and neither a fence nor a step falls');
 END;
 -- +goose StatementEnd
+
+-- Recovery points: steps that are done. Written in the commit that moves the
+-- operation past them, and never changed.
+CREATE TABLE step (
+  event      INTEGER NOT NULL,
+  n          INTEGER NOT NULL,
+  generation INTEGER NOT NULL,
+  step       INTEGER NOT NULL,
+  name       TEXT NOT NULL,
+  result     TEXT,
+  attempt    INTEGER NOT NULL,
+  fence      INTEGER NOT NULL,
+  at         INTEGER NOT NULL,
+  PRIMARY KEY (event, n, generation, step)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE attempt (
   event   INTEGER NOT NULL,
