@@ -24,8 +24,11 @@ func (s *Source) Arrivals(r *Request) []onceward.Arrival {
 	if in.reader != nil {
 		defer s.fields.plan.close(in.reader)
 	}
-	if s.fields.items != nil {
+	switch {
+	case s.fields.items != nil:
 		return s.batch(&in)
+	case s.fields.lists != nil:
+		return s.lists(&in)
 	}
 	list := make([]onceward.Arrival, 1)
 	s.arrival(&in, &list[0], r.Body)
@@ -60,7 +63,7 @@ func (s *Source) arrival(in *input, a *onceward.Arrival, raw []byte) {
 	}
 	a.Shown = shown(a.Key.EventID)
 	s.classify(in, a, form)
-	if a.Verdict == onceward.Accepted && s.repeats[a.Key.EventID] {
+	if a.Verdict == onceward.Accepted && (s.contract.Level || s.repeats[a.Key.EventID]) {
 		a.Key.EventID += repeatMark + strconv.FormatInt(in.r.Now.UnixNano(), 10)
 	}
 }
@@ -88,6 +91,11 @@ func (s *Source) identify(in *input, a *onceward.Arrival, form bool) (why string
 	}
 	if list != nil {
 		a.Key.EventID, why = in.id(list)
+		for i := 0; i < len(f.others) && why != "" && f.byScheme; i++ {
+			if id, whyNot := in.id(f.others[i]); whyNot == "" {
+				a.Key.EventID, why = id, ""
+			}
+		}
 	}
 	if why != "" {
 		return why
@@ -184,6 +192,56 @@ func (s *Source) batch(in *input) []onceward.Arrival {
 	if why == "" && len(list) > 0 {
 		return list
 	}
+	return s.whole(in, why)
+}
+
+// lists makes an arrival of every item of a contract's own batches.
+func (s *Source) lists(in *input) []onceward.Arrival {
+	f := &s.fields
+	why := in.coding
+	var items []span
+	if why == "" {
+		if in.reader == nil { // nothing else is read from the body
+			in.reader = f.plan.open(in.body)
+			defer f.plan.close(in.reader)
+		}
+		found := false
+		switch items, found = f.lists.find(in.body); {
+		case in.reader.problem != readable:
+			why = in.reader.explain()
+		case !found && s.contract.Single:
+			list := make([]onceward.Arrival, 1)
+			s.arrival(in, &list[0], in.r.Body)
+			return list
+		case !found:
+			why = "items: " + f.lists.text + " is missing, or not a list"
+		case len(items) > maxItems:
+			why = "items: " + f.lists.text + " has more than " + strconv.Itoa(maxItems) + " items"
+		}
+	}
+	if why != "" || len(items) == 0 {
+		return s.whole(in, why)
+	}
+	list := make([]onceward.Arrival, len(items))
+	for i, item := range items {
+		in.item = f.itemPlan.openAt(in.body, item.start)
+		if f.outerPlan.slots > 0 {
+			in.outer = f.outerPlan.openAt(in.body, item.outer)
+		}
+		a := &list[i]
+		s.arrival(in, a, in.body[item.start:item.end:item.end])
+		a.Item, a.Of = i+1, len(items)
+		f.itemPlan.close(in.item)
+		if in.outer != nil {
+			f.outerPlan.close(in.outer)
+		}
+	}
+	return list
+}
+
+// whole is the one arrival of a batch that is empty, or that why says cannot
+// be taken apart.
+func (s *Source) whole(in *input, why string) []onceward.Arrival {
 	whole := onceward.Arrival{Key: s.base, Raw: in.r.Body, Content: sha256.Sum256(in.r.Body), HideID: s.hideIDs, Verdict: onceward.Ignored, Reason: "the batch is empty"}
 	whole.Key.EventID = contentID(whole.Content)
 	if why != "" {
@@ -229,7 +287,7 @@ const repeatMark = " @ "
 // deduplicated: every delivery of it is a new event.
 func (s *Source) Repeats(a onceward.Arrival) bool {
 	id, _, marked := strings.Cut(a.Key.EventID, repeatMark)
-	return marked && s.repeats[id]
+	return marked && (s.contract.Level || s.repeats[id])
 }
 
 // BodyPart says whether the signed body of an arrival is to be remembered,

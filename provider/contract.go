@@ -35,9 +35,21 @@ type Contract struct {
 	Tolerance   time.Duration
 	Rotation    string // how the sender changes its secret
 	BodySigned  bool   // the signature covers the body's bytes
+	NeedBody    bool   // an empty body is malformed, whatever it is signed with
+	BodyTime    string // where the signed body says when it was sent; freshness is judged by that
 
-	Items      string   // where the items of a batch are, for senders that always send one
-	ID         []string // expressions; several are joined, each behind its length
+	// Items are where the items of a batch are, for senders that send batches:
+	// paths with * for every item of a list, several with | in between. With
+	// Single a body without such a list is one event.
+	Items  string
+	Single bool
+	ID     []string // expressions; several are joined, each behind its length. A ? behind one: it may be missing
+	// OtherIDs are tried in turn when what ID names is not there: senders put
+	// the identities of different kinds of events into different places.
+	OtherIDs [][]string
+	// Level is true for senders whose notification only says that something
+	// changed: equal bodies are legitimate, so each delivery is an event.
+	Level      bool
 	FormID     []string // used instead when the body is a form
 	Scope      string   // within what an id is unique
 	IDSigned   bool     // every part of the id is inside the signature
@@ -120,7 +132,9 @@ func (c *Contract) Weaknesses() []string {
 	if c.Confidence == "from-memory" {
 		list = append(list, "PREVIEW: no first-party source was read for this contract; try it with the sender before you rely on it")
 	}
-	if slices.Contains(c.ID, "body-sha256") {
+	if c.Level {
+		list = append(list, "a notification only says that something changed: each delivery runs, and the destination has to read the current state")
+	} else if slices.Contains(c.ID, "body-sha256") {
 		list = append(list, "the identity is the body's digest: two events with equal bytes are one event, and a sender that changes one byte on a retry makes a second event")
 	}
 	if c.BodySigned && c.Tolerance <= 0 {

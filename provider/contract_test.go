@@ -10,15 +10,13 @@ import (
 )
 
 func TestContractsAreComplete(t *testing.T) {
-	want := []string{"stripe", "github", "shopify", "slack", "gitlab", "standard-webhooks", "svix", "hmac", "none"}
 	list := provider.Contracts()
-	if len(list) != len(want) {
-		t.Fatal(len(list))
-	}
-	for i, c := range list {
-		if c.Name != want[i] {
-			t.Errorf("%s at place %d, want %s", c.Name, i, want[i])
+	seen := map[string]bool{}
+	for _, c := range list {
+		if seen[c.Name] {
+			t.Errorf("there are two contracts called %s", c.Name)
 		}
+		seen[c.Name] = true
 		if c.Title == "" || c.Revision == "" || c.Category == "" || c.Confidence == "" || c.Scheme == "" || c.Handshake == "" ||
 			c.IDNote == "" || c.Deadline == 0 || c.Memory == 0 || c.Success.Status != 200 {
 			t.Errorf("%s lacks something: %+v", c.Name, c)

@@ -15,6 +15,7 @@ const (
 	fromForm
 	fromQuery
 	fromDigest
+	fromOuter // of the item of the list before, in a list of lists
 )
 
 // expression says where a value is: header:NAME, body:PATH, item:PATH,
@@ -25,6 +26,8 @@ type expression struct {
 	name string   // canonical header, or name of the form or query field
 	path []string // exact keys from the root; empty is the root itself
 	slot int      // place of the path in its plan
+	// maybe is true of a part that may be missing from an identity.
+	maybe bool
 }
 
 // parseExpression reads one expression of a field.
@@ -45,11 +48,8 @@ func parseExpression(field, text string) (*expression, error) {
 	case kind == "query" && rest != "":
 		e.kind = fromQuery
 		return e, nil
-	case kind == "body" && found, kind == "item" && found:
-		e.kind = fromBody
-		if kind == "item" {
-			e.kind = fromItem
-		}
+	case kind == "body" && found, kind == "item" && found, kind == "outer" && found:
+		e.kind = map[string]sourceKind{"body": fromBody, "item": fromItem, "outer": fromOuter}[kind]
 		var rule string
 		if e.path, rule = parsePath(rest); rule != "" {
 			return nil, wrong(field, "%q: %s", text, rule)

@@ -18,6 +18,7 @@ type input struct {
 	coding  string // why the body could not be decoded
 	reader  *jsonReader
 	item    *jsonReader // of the item being read, in a batch
+	outer   *jsonReader // of the item of the list before it
 	digests [32]byte    // SHA-256 of the event's own bytes
 }
 
@@ -46,6 +47,8 @@ func (in *input) read(e *expression) reading {
 		return in.json(in.reader, e)
 	case fromItem:
 		return in.json(in.item, e)
+	case fromOuter:
+		return in.json(in.outer, e)
 	case fromForm:
 		if in.coding != "" {
 			return reading{why: in.coding}
@@ -75,6 +78,9 @@ func (e *expression) checked(value string) reading {
 func (in *input) json(r *jsonReader, e *expression) reading {
 	if in.coding != "" {
 		return reading{why: in.coding}
+	}
+	if r == nil { // the body is not a batch
+		return reading{}
 	}
 	if r.problem != readable {
 		return reading{why: r.explain()}
@@ -198,8 +204,22 @@ func (in *input) id(list []*expression) (id, why string) {
 		return in.required("id", list[0])
 	}
 	joined := make([]byte, 0, 128)
-	for _, e := range list {
-		part, why := in.required("id", e)
+	last := len(list)
+	for ; last > 1 && list[last-1].maybe; last-- { // what is missing at the end leaves no trace
+		if in.read(list[last-1]).state != absent {
+			break
+		}
+	}
+	if last == 1 {
+		return in.required("id", list[0])
+	}
+	for _, e := range list[:last] {
+		part := ""
+		if e.maybe {
+			part, why = in.optional("id", e)
+		} else {
+			part, why = in.required("id", e)
+		}
 		if why != "" {
 			return "", why
 		}

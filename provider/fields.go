@@ -12,7 +12,12 @@ type fields struct {
 	kind, formKind    *expression
 	occurred, version *expression
 	account, mode     *expression
+	others            [][]*expression // tried when id is not there
 	items             *expression
+	lists             *itemLists // instead of items, for a contract's own batches
+	outerPlan         *jsonPlan
+	sent              *expression // when the body was sent, in a plan of its own
+	sentPlan          *jsonPlan
 	plan, itemPlan    *jsonPlan
 	typed, versioned  bool // configured here, so needed
 	timed             bool // occurred_at is configured here
@@ -29,7 +34,7 @@ const maxIDParts = 16
 // compile reads the options over the contract's expressions.
 func (f *fields) compile(s *Source, o *Options) error {
 	c := &s.contract
-	f.plan, f.itemPlan = newPlan(), newPlan()
+	f.plan, f.itemPlan, f.outerPlan = newPlan(), newPlan(), newPlan()
 	f.typed, f.versioned, f.timed = o.Type != "", len(o.Versions) > 0, o.OccurredAt != ""
 	if err := f.compileItems(c, o); err != nil {
 		return err
@@ -72,21 +77,29 @@ func (f *fields) compile(s *Source, o *Options) error {
 	if f.typed || s.contract.FormType == "" && len(s.contract.FormID) == 0 {
 		f.formKind = f.kind
 	}
+	if c.BodyTime != "" {
+		e, err := parseExpression("body_time", c.BodyTime)
+		if err != nil {
+			return err
+		}
+		f.sent, f.sentPlan = e, newPlan()
+		e.slot = f.sentPlan.add(e.path)
+	}
 	f.judge(s)
 	return nil
 }
 
 func (f *fields) compileItems(c *Contract, o *Options) (err error) {
-	items := o.Items
 	switch {
-	case items == "":
-		if items = c.Items; items == "" {
-			return nil
-		}
-	case len(o.ID) == 0 && c.Items == "":
+	case o.Items == "" && c.Items == "":
+		return nil
+	case o.Items == "":
+		f.lists, err = parseLists(c.Items)
+		return err
+	case len(o.ID) == 0:
 		return wrong("id", "a batch needs its own: with items, say where each item's id is (item:PATH)")
 	}
-	if f.items, err = parseItems(items); err != nil {
+	if f.items, err = parseItems(o.Items); err != nil {
 		return err
 	}
 	f.items.slot = f.plan.add(f.items.path)
@@ -105,9 +118,9 @@ func (f *fields) compileID(s *Source, o *Options) error {
 	if len(list) > maxIDParts {
 		return wrong("id", "has %d parts, more than %d", len(list), maxIDParts)
 	}
-	perItem := false
+	perItem := f.lists != nil
 	for _, text := range list {
-		e, err := f.expression("id", text)
+		e, err := f.idPart(text, f.byScheme)
 		if err != nil {
 			return err
 		}
@@ -121,6 +134,19 @@ func (f *fields) compileID(s *Source, o *Options) error {
 		return wrong("id", "%s is the same for every item of a batch; at least one part must be item:PATH", strings.Join(list, ", "))
 	}
 	f.formID = f.id
+	if len(o.ID) == 0 {
+		for _, other := range s.contract.OtherIDs {
+			var parts []*expression
+			for _, text := range other {
+				e, err := f.idPart(text, true)
+				if err != nil {
+					return err
+				}
+				parts = append(parts, e)
+			}
+			f.others = append(f.others, parts)
+		}
+	}
 	if len(o.ID) == 0 && len(s.contract.FormID) > 0 {
 		f.formID = nil
 		for _, text := range s.contract.FormID {
@@ -134,6 +160,19 @@ func (f *fields) compileID(s *Source, o *Options) error {
 	return nil
 }
 
+// idPart compiles one part of an identity; a contract may mark it as optional.
+func (f *fields) idPart(text string, contract bool) (*expression, error) {
+	plain, maybe := text, false
+	if contract {
+		plain, maybe = strings.CutSuffix(text, "?")
+	}
+	e, err := f.expression("id", plain)
+	if err == nil {
+		e.maybe = maybe
+	}
+	return e, err
+}
+
 // expression compiles one expression and gives it its place in a plan.
 func (f *fields) expression(field, text string) (*expression, error) {
 	e, err := parseExpression(field, text)
@@ -143,8 +182,13 @@ func (f *fields) expression(field, text string) (*expression, error) {
 	switch e.kind {
 	case fromBody:
 		e.slot = f.plan.add(e.path)
+	case fromOuter:
+		if f.lists == nil {
+			return nil, wrong(field, "%q is for contracts with lists of lists", text)
+		}
+		e.slot = f.outerPlan.add(e.path)
 	case fromItem:
-		if f.items == nil {
+		if f.items == nil && f.lists == nil {
 			return nil, wrong(field, "%q needs items: where the items of the batch are", text)
 		}
 		e.slot = f.itemPlan.add(e.path)
@@ -156,7 +200,7 @@ func (f *fields) expression(field, text string) (*expression, error) {
 func (f *fields) judge(s *Source) {
 	f.signed = true
 	body := &expression{kind: fromBody}
-	for _, e := range slices.Concat(f.id, f.formID) {
+	for _, e := range slices.Concat(append([][]*expression{f.id, f.formID}, f.others...)...) {
 		if f.byScheme && e.kind == fromHeader && s.scheme.idHeader(&Request{}) != "" {
 			f.signed = f.signed && s.scheme.covers(body)
 			continue

@@ -6,6 +6,7 @@ import (
 	"net/textproto"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // headerScheme verifies an HMAC in one header: most senders, as data.
@@ -39,9 +40,32 @@ func newHeaderScheme(sig Signature, o *Options) (*headerScheme, error) {
 		return nil, err
 	}
 	for _, s := range list {
-		h.keys = append(h.keys, newKey(s.Label, h.Algorithm, []byte(s.Value)))
+		secret, err := h.keyOf(s)
+		if err != nil {
+			return nil, err
+		}
+		h.keys = append(h.keys, newKey(s.Label, h.Algorithm, secret))
 	}
 	return h, nil
+}
+
+// keyOf reads a secret as this sender spells it.
+func (h *headerScheme) keyOf(s Secret) ([]byte, error) {
+	switch h.Key {
+	case "hex":
+		key, err := hex.DecodeString(s.Value)
+		if err != nil {
+			return nil, wrong("secrets", "%s is not hexadecimal, as this sender's keys are", s.Label)
+		}
+		return key, nil
+	case "base64":
+		key, err := decodeKey(s.Value)
+		if err != nil {
+			return nil, wrong("secrets", "%s %s, as this sender's keys are", s.Label, err.Error())
+		}
+		return key, nil
+	}
+	return []byte(s.Value), nil
 }
 
 func (h *headerScheme) defaults() error {
@@ -87,6 +111,7 @@ func (h *headerScheme) locate() error {
 	name, isHeader := strings.CutPrefix(h.Timestamp, "header:")
 	element, isElement := strings.CutPrefix(h.Timestamp, "element:")
 	switch {
+	case h.Bare:
 	case h.Timestamp == "" && signsTime:
 		return wrong("signature.timestamp", "is missing: content has {timestamp} in it; say header:NAME or element:NAME")
 	case h.Timestamp == "" && h.Tolerance > 0:
@@ -111,8 +136,39 @@ func (h *headerScheme) locate() error {
 
 func (h *headerScheme) verify(r *Request, body []byte) (verified, *Refusal) {
 	values := r.values(h.header)
+	if !h.Groups {
+		return h.verifyIn(values, r, body)
+	}
+	groups := strings.Fields(strings.Join(values, " "))
+	if len(groups) == 0 || len(groups) > maxGroups {
+		return h.verifyIn(nil, r, body)
+	}
+	var refusal *Refusal
+	for _, group := range groups {
+		v, why := h.verifyIn([]string{group}, r, body)
+		if why == nil {
+			return v, nil
+		}
+		refusal = why
+	}
+	return verified{}, refusal
+}
+
+// maxGroups bounds how often one request is verified.
+const maxGroups = 8
+
+// verifyIn verifies with the entries of these header values.
+func (h *headerScheme) verifyIn(values []string, r *Request, body []byte) (verified, *Refusal) {
 	if !entries(values, "", func(string) bool { return true }) {
 		return verified{}, refuse(MissingSignature, "header %s is missing or empty", h.Header)
+	}
+	if h.Allow != "" {
+		if said, _ := r.header(textproto.CanonicalMIMEHeaderKey(h.Allow)); said != h.Means {
+			return verified{}, refuse(UnsupportedAlgorithm, "header %s does not say %s, and nothing else is accepted", h.Allow, h.Means)
+		}
+	}
+	if h.Form != "" && r.isForm() {
+		body = formField(body, h.Form)
 	}
 	stamp, refusal := h.stamp(r, values)
 	if refusal != nil {
@@ -121,7 +177,7 @@ func (h *headerScheme) verify(r *Request, body []byte) (verified, *Refusal) {
 	if h.element != "" && !entries(values, h.Prefix, func(string) bool { return true }) {
 		return verified{}, refuse(NoExpectedScheme, "header %s has no entry that begins with %s", h.Header, h.Prefix)
 	}
-	v := verified{timed: h.timed}
+	v := verified{timed: h.timed, future: h.Future}
 	if h.timed {
 		var ok bool
 		if v.signed, ok = instant(stamp); !ok {
@@ -161,6 +217,13 @@ func (h *headerScheme) stamp(r *Request, values []string) (string, *Refusal) {
 			return "", refuse(MalformedHeader, "header %s was sent with different values", strings.TrimPrefix(h.Timestamp, "header:"))
 		}
 		return value, nil
+	case h.Bare:
+		stamp := ""
+		entries(values, "", func(entry string) bool {
+			stamp = entry
+			return true
+		})
+		return stamp, nil
 	case h.element != "":
 		stamp, clash := "", false
 		entries(values, h.element, func(entry string) bool {
@@ -208,6 +271,9 @@ func (h *headerScheme) write(m *mac, r *Request, body []byte, stamp string) *Ref
 
 func (h *headerScheme) sign(r *Request, body []byte) error {
 	stamp := strconv.FormatInt(r.Now.Unix(), 10)
+	if h.TimeText {
+		stamp = r.Now.UTC().Format(time.RFC3339Nano)
+	}
 	if h.stampAt != "" {
 		r.Header.Set(h.stampAt, stamp)
 	}
@@ -223,6 +289,12 @@ func (h *headerScheme) sign(r *Request, body []byte) error {
 		return refusal
 	}
 	value := h.Prefix + m.spell(h.Encoding)
+	if h.Allow != "" {
+		r.Header.Set(h.Allow, h.Means)
+	}
+	if h.Bare {
+		value = stamp + "," + value
+	}
 	if h.element != "" {
 		value = h.element + stamp + "," + value
 	}

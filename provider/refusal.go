@@ -17,6 +17,8 @@ const (
 	UnknownProvider   = "unknown-provider"
 	InvalidOptions    = "invalid-options"
 	NoHandshake       = "no-handshake"
+	// UnsupportedAlgorithm is an algorithm that this sender is not to use.
+	UnsupportedAlgorithm = "unsupported-algorithm"
 )
 
 // Refusal says why a request is not authentic. Detail is for the operator and

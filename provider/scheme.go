@@ -22,4 +22,5 @@ type verified struct {
 	label  string // of the secret that fits
 	timed  bool
 	signed time.Time // the signed time, when timed
+	future bool      // a time that lies ahead is accepted
 }

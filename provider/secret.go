@@ -118,7 +118,8 @@ func (m *mac) matches(sent, encoding string) bool {
 				m.buf[i] = '/'
 			}
 		}
-		n, err := base64.RawStdEncoding.Decode(m.seen[:], m.buf)
+		// Strict: a last character whose unused bits are set is another text.
+		n, err := base64.RawStdEncoding.Strict().Decode(m.seen[:], m.buf)
 		return err == nil && hmac.Equal(m.seen[:n], m.sum)
 	}
 	if len(sent) != hex.EncodedLen(len(m.sum)) {

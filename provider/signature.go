@@ -24,6 +24,23 @@ type Signature struct {
 	Timestamp string
 	Tolerance time.Duration
 	Decoded   bool // the plain body is signed although it travels compressed
+
+	// Of built-in senders only:
+	Key   string // how the secret spells the key: "" as it stands, hex, base64
+	Form  string // of a form only this field is signed, decoded
+	Bare  bool   // the timestamp is the header's first entry, without a name
+	Allow string // header that names the algorithm; it has to say Means
+	Means string
+	// Groups are separated by spaces in the header, each with a time of its own.
+	Groups   bool
+	TimeText bool // times are written as RFC 3339
+	Future   bool // a signed time that lies ahead is accepted
+}
+
+// formField returns the bytes of one field of a form.
+func formField(body []byte, name string) []byte {
+	found := field(&expression{kind: fromForm, name: name}, string(body))
+	return []byte(found.text)
 }
 
 type pieceKind uint8

@@ -166,7 +166,7 @@ func (s *Source) setTolerance(o *Options) error {
 
 func (s *Source) timed() bool {
 	h, ok := s.scheme.(*headerScheme)
-	return !ok && s.contract.Tolerance > 0 || ok && h.timed
+	return s.contract.BodyTime != "" || !ok && s.contract.Tolerance > 0 || ok && h.timed
 }
 
 // describe makes the contract say what this source does, for `check`.
@@ -204,14 +204,27 @@ func (s *Source) Verify(r *Request) (secretLabel string, err error) {
 	if refusal != nil {
 		return "", refusal
 	}
+	if s.contract.NeedBody && len(body) == 0 {
+		return "", refuse(MalformedBody, "the body is empty; this sender's never is")
+	}
 	v, refusal := s.scheme.verify(r, body)
-	if refusal == nil && v.timed {
+	if refusal == nil && s.fields.sent != nil {
+		v.signed, v.timed = s.sentAt(r, body)
+	}
+	if refusal == nil && v.timed && !(v.future && v.signed.After(r.Now)) {
 		refusal = fresh(v.signed, r.Now, s.tolerance)
 	}
 	if refusal != nil {
 		return "", refusal
 	}
 	return v.label, nil
+}
+
+// sentAt reads when the signed body says that it was sent.
+func (s *Source) sentAt(r *Request, body []byte) (time.Time, bool) {
+	in := input{r: r, reader: s.fields.sentPlan.open(body)}
+	defer s.fields.sentPlan.close(in.reader)
+	return instant(in.read(s.fields.sent).text)
 }
 
 // signedBody returns the bytes that the signature covers.

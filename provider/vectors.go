@@ -126,7 +126,7 @@ func (v Vector) Check() VectorVerdict {
 	if v.Kind == "handshake" {
 		return invalid(NoHandshake, "provider "+v.Provider+" has no handshake that looks like this")
 	}
-	return describe(s.Arrivals(r), label)
+	return s.describeAll(s.Arrivals(r), label)
 }
 
 func answered(reply Reply, label string) VectorVerdict {
@@ -137,11 +137,15 @@ func invalid(reason, detail string) VectorVerdict {
 	return VectorVerdict{Reason: reason, Detail: detail, Events: []string{}}
 }
 
-// describe lists the identities. An event without one is authentic, and would
+// describeAll lists the identities. An event without one is authentic, and would
 // be held for a person; the detail says so.
-func describe(list []onceward.Arrival, label string) VectorVerdict {
+func (s *Source) describeAll(list []onceward.Arrival, label string) VectorVerdict {
 	verdict := VectorVerdict{Valid: true, Secret: label, Events: []string{}}
 	for i, a := range list {
+		if s.Repeats(a) { // each delivery is an event of its own, so none has an id to be known by
+			verdict.Type = a.Type
+			continue
+		}
 		id := shown(a.Key.EventID)
 		if a.Verdict != onceward.Accepted {
 			if verdict.Detail == "" {

@@ -3,6 +3,7 @@ package provider_test
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,25 +19,34 @@ type known struct {
 	ExpectTenant      string   `json:"expect_tenant"`
 	ExpectEnvironment string   `json:"expect_environment"`
 	ExpectResponse    *struct {
-		Status      int    `json:"status"`
-		Body        string `json:"body"`
-		ContentType string `json:"content_type"`
+		Status      int               `json:"status"`
+		Body        string            `json:"body"`
+		ContentType string            `json:"content_type"`
+		Headers     map[string]string `json:"headers"`
 	} `json:"expect_response"`
 }
 
 func TestVectors(t *testing.T) {
-	data, err := os.ReadFile("testdata/vectors.json")
+	files, err := filepath.Glob("testdata/vectors*.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var file struct{ Vectors []known }
-	if err := json.Unmarshal(data, &file); err != nil {
-		t.Fatal(err)
+	var all []known
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file struct{ Vectors []known }
+		if err := json.Unmarshal(data, &file); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		all = append(all, file.Vectors...)
 	}
-	if len(file.Vectors) < 35 {
-		t.Fatalf("only %d vectors", len(file.Vectors))
+	if len(all) < 35+109 {
+		t.Fatalf("only %d vectors", len(all))
 	}
-	for _, v := range file.Vectors {
+	for _, v := range all {
 		t.Run(v.ID, func(t *testing.T) {
 			got := v.Check()
 			if want := v.Expect == "valid"; got.Valid != want || got.Reason != v.Reason {
@@ -54,8 +64,13 @@ func TestVectors(t *testing.T) {
 				t.Errorf("mode %q, want %q", got.Mode, v.ExpectEnvironment)
 			}
 			if want := v.ExpectResponse; want != nil {
-				if got.Response == nil || got.Response.Status != want.Status || got.Response.Body != want.Body || got.Response.ContentType != want.ContentType {
-					t.Errorf("response %+v, want %+v", got.Response, want)
+				if got.Response == nil || got.Response.Status != want.Status || got.Response.Body != want.Body || want.ContentType != "" && got.Response.ContentType != want.ContentType {
+					t.Fatalf("response %+v, want %+v", got.Response, want)
+				}
+				for name, value := range want.Headers {
+					if got.Response.Headers[name] != value {
+						t.Errorf("header %s is %q, want %q", name, got.Response.Headers[name], value)
+					}
 				}
 			}
 		})
