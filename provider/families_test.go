@@ -138,8 +138,12 @@ func TestUnsignedHandshakes(t *testing.T) {
 		{"intercom's HEAD", "intercom", provider.Request{Method: "HEAD", URL: "/in/i"}, 200, ""},
 		{"woocommerce's ping", "woocommerce", provider.Request{Method: "POST", Header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, Body: []byte("webhook_id=5")}, 200, ""},
 		{"a form that is signed is no ping", "woocommerce", provider.Request{Method: "POST", Header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "X-Wc-Webhook-Signature": {"x"}}, Body: []byte("webhook_id=5")}, 0, ""},
-		{"zoom's validation", "zoom", provider.Request{Method: "POST", Body: []byte(`{"event":"endpoint.url_validation","payload":{"plainToken":"qgg8vlvZRS6UYooatFL8Aw"}}`)}, 200,
-			`{"plainToken":"qgg8vlvZRS6UYooatFL8Aw","encryptedToken":"` + zoomToken + `"}`},
+		{
+			"zoom's validation", "zoom",
+			provider.Request{Method: "POST", Body: []byte(`{"event":"endpoint.url_validation","payload":{"plainToken":"qgg8vlvZRS6UYooatFL8Aw"}}`)},
+			200,
+			`{"plainToken":"qgg8vlvZRS6UYooatFL8Aw","encryptedToken":"` + zoomToken + `"}`,
+		},
 		{"zoom's validation does not sign events", "zoom", provider.Request{Method: "POST", Body: []byte(`{"event":"endpoint.url_validation","payload":{"plainToken":"v0:1767323045:{}"}}`)}, 0, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -168,10 +172,14 @@ func TestListsOfLists(t *testing.T) {
 		name, provider, body string
 		want                 []string // ids, with ! in front when quarantined
 	}{
-		{"a message and an update of a page", "meta", `{"object":"page","entry":[{"id":"p1","messaging":[{"message":{"mid":"m1"}},{"message":{"mid":"m2"}}]},{"id":"p2","changes":[{"field":"feed"}]}]}`,
-			[]string{"m1", "m2", "p2|sha256:7b8e7b00"}},
-		{"entities of two companies", "quickbooks", `{"eventNotifications":[{"realmId":"1","dataChangeEvent":{"entities":[{"name":"Customer","id":"1","operation":"Create","lastUpdated":"t"}]}},{"realmId":"2","dataChangeEvent":{"entities":[{"name":"Invoice","id":"9","operation":"Update","lastUpdated":"t"}]}}]}`,
-			[]string{"Customer|1|Create|t", "Invoice|9|Update|t"}},
+		{
+			"a message and an update of a page", "meta", `{"object":"page","entry":[{"id":"p1","messaging":[{"message":{"mid":"m1"}},{"message":{"mid":"m2"}}]},{"id":"p2","changes":[{"field":"feed"}]}]}`,
+			[]string{"m1", "m2", "p2|sha256:7b8e7b00"},
+		},
+		{
+			"entities of two companies", "quickbooks", `{"eventNotifications":[{"realmId":"1","dataChangeEvent":{"entities":[{"name":"Customer","id":"1","operation":"Create","lastUpdated":"t"}]}},{"realmId":"2","dataChangeEvent":{"entities":[{"name":"Invoice","id":"9","operation":"Update","lastUpdated":"t"}]}}]}`,
+			[]string{"Customer|1|Create|t", "Invoice|9|Update|t"},
+		},
 		{"cloud events", "quickbooks", `[{"intuitaccountid":"1","id":"a"},{"intuitaccountid":"1","id":"b"}]`, []string{"1|a", "1|b"}},
 		{"an item without identity is held, the others are not", "line", `{"events":[{"webhookEventId":"a","type":"t"},7,{"type":"t"}]}`, []string{"a", "!sha256:", "!sha256:"}},
 	} {
