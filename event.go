@@ -74,6 +74,7 @@ type Delivery struct {
 type Attempt struct {
 	Operation OperationID
 	Number    int
+	Owner     string // who made it
 	Fence     int64
 	Started   time.Time
 	Ended     time.Time

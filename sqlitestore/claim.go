@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -89,7 +90,7 @@ func (w *writer) recordTake(o, taken onceward.Operation, transition string) erro
 	}
 	if lost(o) && o.Attempt > 0 {
 		if err := w.attempt(onceward.Attempt{
-			Operation: o.ID, Number: o.Attempt, Fence: o.Fence, Started: o.Changed, Ended: w.now,
+			Operation: o.ID, Number: o.Attempt, Owner: cmp.Or(o.Owner, "a process that ended"), Fence: o.Fence, Started: o.Changed, Ended: w.now,
 			Outcome: "lost", State: taken.State, Reason: "its owner fell silent",
 		}); err != nil {
 			return err

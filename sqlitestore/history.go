@@ -11,7 +11,7 @@ import (
 
 const (
 	selectDeliveries = `SELECT at, verdict, count, secret, remote FROM delivery WHERE event = ? ORDER BY at`
-	selectAttempts   = `SELECT n, fence, number, started, ended, outcome, status, state, reason FROM attempt WHERE event = ? ORDER BY started, n`
+	selectAttempts   = `SELECT n, fence, number, started, ended, outcome, status, state, reason, owner FROM attempt WHERE event = ? ORDER BY started, n`
 	selectEvidence   = `SELECT id, at, count, content FROM evidence WHERE event = ? ORDER BY at`
 	selectEventAudit = `SELECT id, at, actor, action, target, before, after, fence, reason, evidence, event, n FROM audit WHERE event = ? ORDER BY id`
 )
@@ -33,7 +33,7 @@ func (s *Store) History(ctx context.Context, id onceward.EventID) (h onceward.Hi
 			c.q(selectAttempts).int(int64(id)).rows(func(s *stmt) error {
 				h.Attempts = append(h.Attempts, onceward.Attempt{
 					Operation: onceward.OperationID{Event: id, N: int(s.ColumnInt64(0))}, Fence: s.ColumnInt64(1), Number: int(s.ColumnInt64(2)),
-					Started: s.columnTime(3), Ended: s.columnTime(4), Outcome: s.ColumnText(5), Status: int(s.ColumnInt64(6)), State: onceward.State(s.ColumnInt64(7)), Reason: s.ColumnText(8),
+					Started: s.columnTime(3), Ended: s.columnTime(4), Outcome: s.ColumnText(5), Status: int(s.ColumnInt64(6)), State: onceward.State(s.ColumnInt64(7)), Reason: s.ColumnText(8), Owner: s.ColumnText(9),
 				})
 				return nil
 			}),

@@ -149,12 +149,12 @@ func (w *writer) move(from, to onceward.Operation) error {
 	return nil
 }
 
-const insertAttempt = `INSERT INTO attempt (event, n, fence, number, started, ended, outcome, status, state, reason)
- VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET ended = excluded.ended, outcome = excluded.outcome,
+const insertAttempt = `INSERT INTO attempt (event, n, fence, number, owner, started, ended, outcome, status, state, reason)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET ended = excluded.ended, outcome = excluded.outcome,
  status = excluded.status, state = excluded.state, reason = excluded.reason`
 
 func (w *writer) attempt(a onceward.Attempt) error {
-	return w.c.q(insertAttempt).int(int64(a.Operation.Event)).int(int64(a.Operation.N)).int(a.Fence).int(int64(a.Number)).
+	return w.c.q(insertAttempt).int(int64(a.Operation.Event)).int(int64(a.Operation.N)).int(a.Fence).int(int64(a.Number)).string(a.Owner).
 		int(a.Started.UnixMicro()).int(a.Ended.UnixMicro()).string(a.Outcome).optional(int64(a.Status)).int(int64(a.State)).text(a.Reason).run()
 }
 

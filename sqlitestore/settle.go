@@ -36,7 +36,7 @@ func (s *Store) Settle(ctx context.Context, l onceward.Lease, out onceward.Outco
 			return err
 		}
 		if err := w.attempt(onceward.Attempt{
-			Operation: o.ID, Number: l.Attempt, Fence: l.Fence, Started: started(out, w.now), Ended: w.now,
+			Operation: o.ID, Number: l.Attempt, Owner: l.Owner, Fence: l.Fence, Started: started(out, w.now), Ended: w.now,
 			Outcome: out.String(), Status: out.Status, State: settled.State, Reason: out.Reason,
 		}); err != nil {
 			return err

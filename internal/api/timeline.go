@@ -84,7 +84,7 @@ func deliveryEntry(d onceward.Delivery) Entry {
 func attemptEntry(a onceward.Attempt, name string) Entry {
 	e := Entry{
 		At: cmp.Or(a.Ended, a.Started), Kind: "attempt", Operation: a.Operation.String(), Name: name, Attempt: a.Number, Fence: a.Fence,
-		Outcome: a.Outcome, Answered: a.Status, State: a.State.String(), Reason: a.Reason,
+		Outcome: a.Outcome, Answered: a.Status, State: a.State.String(), Reason: a.Reason, Actor: a.Owner,
 	}
 	e.Text = fmt.Sprintf("attempt %d of %s: %s", a.Number, name, a.Outcome)
 	if a.Status != 0 {

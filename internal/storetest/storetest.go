@@ -88,7 +88,7 @@ type Open func(t *testing.T, clock *Clock) Store
 func Run(t *testing.T, fresh func(t *testing.T) Open) {
 	for name, group := range map[string]map[string]func(*suite){
 		"admit": admitCases, "lease": leaseCases, "settle": settleCases, "operator": operatorCases, "list": listCases, "memory": memoryCases, "order": orderCases,
-		"step": stepCases, "reconcile": reconcileCases, "replay": replayCases, "bulk": bulkCases,
+		"step": stepCases, "reconcile": reconcileCases, "record": recordCases, "replay": replayCases, "bulk": bulkCases,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for name, test := range group {

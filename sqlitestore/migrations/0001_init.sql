@@ -168,6 +168,7 @@ CREATE TABLE attempt (
   n       INTEGER NOT NULL,
   fence   INTEGER NOT NULL,
   number  INTEGER NOT NULL,
+  owner   TEXT NOT NULL,
   started INTEGER NOT NULL,
   ended   INTEGER NOT NULL,
   outcome TEXT NOT NULL,
