@@ -31,6 +31,7 @@ type gateway struct {
 	intake  string // HOST:PORT
 	admin   string
 	dir     string
+	sweep   string
 	toReady time.Duration
 }
 
@@ -45,7 +46,7 @@ func intakePath(name string) string { return "/in/" + name }
 
 // startGateway runs the gateway in dir until it says that it is ready.
 func (l *lab) startGateway(ctx context.Context, dir string, routes ...route) (*gateway, error) {
-	g := &gateway{dir: dir}
+	g := &gateway{dir: dir, sweep: l.sweep}
 	var err error
 	if g.intake, err = freeAddress(); err != nil {
 		return nil, err
@@ -83,6 +84,9 @@ func (g *gateway) config(routes []route) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "store: %q\nintake: {listen: %q}\nadmin: {listen: %q}\nlog: {level: warn, format: json}\n",
 		"sqlite:"+filepath.Join(g.store(), "onceward.db"), g.intake, g.admin)
+	if g.sweep != "" {
+		fmt.Fprintf(&b, "sweep: {every: %s}\n", g.sweep)
+	}
 	section := func(name string, line func(r route)) {
 		b.WriteString(name + ":\n")
 		for _, r := range routes {

@@ -28,6 +28,7 @@ type lab struct {
 	seed     uint64
 	version  string // of the gateway
 	busy     string // the load average at the beginning
+	sweep    string // how often gateways sweep; their default when empty
 }
 
 // family is a group of rows whose runs alternate.
@@ -43,6 +44,7 @@ func families() []family {
 		{[]string{"P6"}, copiesRows},
 		{[]string{"P10"}, startRows},
 		{[]string{"P13"}, isolationRows},
+		{[]string{"P7", "P10", "P11"}, grownRows},
 	}
 }
 

@@ -66,7 +66,7 @@ func parse(args []string) (settings, error) {
 	set.StringVar(&s.only, "only", "", "rows to measure, such as P1,P4; all when empty")
 	set.StringVar(&s.out, "out", "", "page to rewrite; "+page+" when everything is measured, none otherwise")
 	set.StringVar(&s.dir, "dir", ".", "where the data go, on the disk that is to be measured")
-	set.IntVar(&s.million, "million", 0, "also measure a start with so many million events remembered; filling takes minutes for each")
+	set.IntVar(&s.million, "million", 0, "also measure with so many million events remembered (P7, P10, P11); filling takes a minute or two for each")
 	if err := set.Parse(args); err != nil {
 		return s, err
 	}
