@@ -97,11 +97,13 @@ func (o Operation) contested() bool { return o.Disputed && o.Unknown }
 // somebody's risk. Nothing is undone, and nothing is repeated by itself any
 // more: what waits for a run waits for a person instead (T15, T24). A report
 // that contradicts nothing, such as that of a keyed call whose key was taken
-// over, is [ErrFenced].
-func (o Operation) Dispute(l Lease, now time.Time) (Operation, string, error) {
+// over, is [ErrFenced]. recorded is the attempt by which the lease's step is on
+// record as done when it is an earlier one: a report that is repeated because
+// its answer was lost contradicts nothing, however far the operation has come.
+func (o Operation) Dispute(l Lease, recorded int, now time.Time) (Operation, string, error) {
 	decided := o.Attempt // the attempt whose effect is on record, if any is
 	if l.Step < o.Step {
-		decided = o.Budget
+		decided = recorded
 	}
 	done := o.State == Completed || l.Step < o.Step
 	if l.Effect != Lookup && l.Effect != Unsafe || l.Fence >= o.Fence || o.Disputed || done && l.Attempt >= decided {

@@ -26,7 +26,11 @@ func (s *Store) Settle(ctx context.Context, l onceward.Lease, out onceward.Outco
 		var transition string
 		settled, transition, err = o.Settle(l, out, limits, w.now)
 		if errors.Is(err, onceward.ErrFenced) && out.Success() {
-			settled, transition, err = o.Dispute(l, w.now)
+			recorded, fault := w.recorded(o, l.Step)
+			if fault != nil {
+				return fault
+			}
+			settled, transition, err = o.Dispute(l, recorded, w.now)
 			disputed = err == nil
 		}
 		if err != nil {

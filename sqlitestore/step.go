@@ -9,6 +9,8 @@ import (
 const (
 	insertStep  = `INSERT INTO step (event, n, generation, step, name, result, attempt, fence, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	selectSteps = `SELECT n, generation, step, name, result, attempt, fence, at FROM step WHERE event = ? ORDER BY n, generation, step`
+	// Which attempt's success a finished step has on record.
+	selectRecorded = `SELECT attempt FROM step WHERE event = ? AND n = ? AND generation = ? AND step = ?`
 	// Results that a later step's call may use.
 	selectResults = `SELECT name, result FROM step WHERE event = ? AND n = ? AND generation = ?`
 )
@@ -22,6 +24,13 @@ func (w *writer) stepDone(from, to onceward.Operation, result string) error {
 	}
 	return w.c.q(insertStep).int(int64(from.ID.Event)).int(int64(from.ID.N)).int(int64(from.Generation)).int(int64(from.Step)).
 		string(from.StepName()).text(result).int(int64(from.Attempt)).int(from.Fence).time(w.now).run()
+}
+
+// recorded is the attempt by which a step is on record as done; 0 when it is not.
+func (w *writer) recorded(o onceward.Operation, step int) (attempt int, err error) {
+	_, err = w.c.q(selectRecorded).int(int64(o.ID.Event)).int(int64(o.ID.N)).int(int64(o.Generation)).int(int64(step)).
+		row(func(s *stmt) { attempt = int(s.ColumnInt64(0)) })
+	return attempt, err
 }
 
 func scanStep(s *stmt, event onceward.EventID) onceward.RecoveryPoint {

@@ -32,12 +32,13 @@ type memory struct {
 
 type record struct {
 	onceward.Operation
-	event   onceward.Event
-	payload onceward.Payload
-	results map[string]string
-	missing bool
-	large   bool
-	faults  int // how often it cannot be read
+	event    onceward.Event
+	payload  onceward.Payload
+	results  map[string]string
+	recorded map[int]int // step: the attempt that did it
+	missing  bool
+	large    bool
+	faults   int // how often it cannot be read
 }
 
 func newMemory(t testing.TB) *memory {
@@ -200,7 +201,7 @@ func (m *memory) Settle(_ context.Context, l onceward.Lease, out onceward.Outcom
 	o, err := m.owned("Settle", l, func(o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
 		settled, by, err := o.Settle(l, out, limits, now)
 		if errors.Is(err, onceward.ErrFenced) && out.Success() {
-			settled, by, err = o.Dispute(l, now)
+			settled, by, err = o.Dispute(l, m.all[o.ID].recorded[l.Step], now)
 			disputed = err == nil
 		}
 		if err == nil && settled.Step > o.Step {
@@ -209,6 +210,10 @@ func (m *memory) Settle(_ context.Context, l onceward.Lease, out onceward.Outcom
 				rec.results = map[string]string{}
 			}
 			rec.results[o.StepName()] = out.Result
+			if rec.recorded == nil {
+				rec.recorded = map[int]int{}
+			}
+			rec.recorded[o.Step] = o.Attempt
 		}
 		return settled, by, err
 	})

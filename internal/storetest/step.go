@@ -109,6 +109,32 @@ var stepCases = map[string]func(*suite){
 			s.Fatalf("%+v, %v", h, err)
 		}
 	},
+	"a success that is reported twice is no dispute, however far the operation has come": func(s *suite) {
+		plan := onceward.NewPlan("account", "welcome", "invoice")
+		id := s.one("e1", planned(plan, onceward.Unsafe))
+		intend := func(step int) onceward.Leased {
+			l := s.the(step, plan, onceward.Unsafe)
+			if _, err := s.Intend(ctx, l.Lease, time.Minute); err != nil {
+				s.Fatal(err)
+			}
+			return l
+		}
+		first := intend(0)
+		s.end(first, onceward.Succeeded("acc_1"), plan) // and say that the answer was lost
+		s.end(intend(1), onceward.Succeeded("m_1"), plan)
+		again := func(when string) {
+			s.Helper()
+			if _, err := s.Settle(ctx, first.Lease, onceward.Succeeded("acc_1"), under(plan)); !errors.Is(err, onceward.ErrFenced) || errors.Is(err, onceward.ErrDisputed) {
+				s.Fatalf("%s: %v, want fenced", when, err)
+			}
+			if o, err := s.Operation(ctx, id); err != nil || o.Disputed {
+				s.Fatalf("%s: %+v, %v", when, o, err)
+			}
+		}
+		again("two steps later")
+		s.end(intend(2), onceward.Succeeded("i_1"), plan)
+		again("at the end")
+	},
 	"a step is not repeated, through backoff, dead letter, retry and a restart (case 99)": func(s *suite) {
 		id := s.one("e1", planned(twoSteps, onceward.Keyed))
 		s.end(s.the(0, twoSteps, onceward.Keyed), onceward.Succeeded("acc_1"), twoSteps)
