@@ -60,6 +60,7 @@ func (b Bulk) Held() bool { return b.Filter.Status == Quarantined.String() }
 // Step is one event of a bulk's next few, and what the configuration makes of
 // it where that is needed.
 type Step struct {
-	Event   EventID
-	Reading *Arrival
+	Event     EventID
+	Reading   *Arrival
+	KeyMemory map[string]time.Duration
 }

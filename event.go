@@ -105,12 +105,16 @@ type Payload struct {
 
 // Evidence is a delivery that contradicts its event.
 type Evidence struct {
-	ID      int64
-	Event   EventID
-	At      time.Time
-	Count   int
-	Content [32]byte
-	Payload Payload
+	ID            int64
+	Event         EventID
+	At            time.Time
+	Count         int
+	Content       [32]byte
+	Type, Version string
+	OccurredAt    time.Time
+	Decided       Keep
+	DecidedAt     time.Time
+	Payload       Payload
 }
 
 // Audit is one change that a person, or the janitor, made.
@@ -173,6 +177,7 @@ type Admission struct {
 	Remote   string
 	Payloads time.Duration // how long payloads are kept
 	Keys     time.Duration // how long the key is remembered
+	Coalesce bool          // a level trigger: an unchanged copy runs again, bursts merge
 	Arrivals []Arrival
 }
 
@@ -184,7 +189,10 @@ type Admitted struct {
 	// Differs means that the event is known with another content hash, and
 	// that nothing was recorded: the caller must compare the two bodies and
 	// record a copy or a conflict.
-	Differs    bool
+	Differs bool
+	// Again means that a known event has new operations: of a later content, or
+	// of a level trigger. They were recorded without a worker's place.
+	Again      bool
 	FirstSeen  time.Time
 	Operations []Operation
 }

@@ -66,6 +66,7 @@ type Operation struct {
 	// Superseded says that it was completed without ever having its effect,
 	// because a later operation took its place.
 	Superseded bool
+	Followed   bool      // another of the same name waits for it to end
 	Refetch    bool      // the destination is to read the current state
 	Owner      string    // process that holds the lease; empty without one
 	DueAt      time.Time // next run, or end of the lease; zero when nothing is due

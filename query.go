@@ -27,6 +27,15 @@ type OperationQuery struct {
 	Since, Until time.Time
 }
 
+// ConflictQuery selects contents that contradict their events; zero fields do
+// not filter.
+type ConflictQuery struct {
+	Page
+	Source string
+	Event  EventID
+	Open   bool // only what nobody has decided about
+}
+
 // History is everything recorded about one event.
 type History struct {
 	Event      Event

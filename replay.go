@@ -50,7 +50,9 @@ type Replay struct {
 	// identity, type and the operations that it wants; nil when its source is
 	// not configured or the payload is no longer kept.
 	Reading *Arrival
-	DryRun  bool
+	// KeyMemory tells, by operation, how long its destination remembers a key.
+	KeyMemory map[string]time.Duration
+	DryRun    bool
 }
 
 // What a replay did to an operation, or would do.
@@ -59,6 +61,8 @@ const (
 	Redelivered = "redelivered" // a new operation with the same key
 	Reexecuted  = "reexecuted"  // a new operation with a new key
 	Released    = "released"    // recorded now, from an event that was held
+	Revised     = "revised"     // a new operation for a later content of the event
+	GivenUp     = "given_up"    // closed without an effect, on a person's word
 	Superseded  = "superseded"  // closed, because a later one takes its place
 	Left        = "left"        // nothing; Why says why
 )
@@ -76,8 +80,9 @@ type Replayed struct {
 // Redeliver returns a new operation that repeats a completed one with the same
 // key: T0b. The completed one stays as it is. What the destination sees goes
 // on: the same key, and the attempt number rising. Only a destination that
-// deduplicates the key makes that harmless; any other needs consent.
-func (o Operation) Redeliver(d Decision, now time.Time) (Operation, string, error) {
+// deduplicates the key makes that harmless, and only while it remembers it
+// (memory; 0 when nothing is said about that); all else needs consent.
+func (o Operation) Redeliver(d Decision, memory time.Duration, now time.Time) (Operation, string, error) {
 	if err := d.check(false); err != nil {
 		return o, "", err
 	}
@@ -86,12 +91,20 @@ func (o Operation) Redeliver(d Decision, now time.Time) (Operation, string, erro
 		return o, "", fmt.Errorf("%w: %s; only what is completed is redelivered", ErrNotAllowed, o.State)
 	case o.Superseded:
 		return o, "", fmt.Errorf("%w: it never ran (%s)", ErrNotAllowed, o.Reason)
-	case o.Effect != Keyed && !d.Consent:
+	case d.Consent:
+	case o.Plan.Len() > 1:
+		return o, "", fmt.Errorf("%w: all of its steps are repeated, at destinations of which not each may deduplicate our keys", ErrConsent)
+	case o.Effect != Keyed:
 		return o, "", fmt.Errorf("%w: its destination is %s and does not deduplicate our key", ErrConsent, o.Effect)
+	case memory > 0 && now.After(o.IntentAt.Add(memory)):
+		return o, "", fmt.Errorf("%w: its destination remembers a key for %s only, and was first sent this one at %s", ErrConsent, memory, o.IntentAt.UTC().Format(time.RFC3339))
 	}
 	again := o.repeated(now, "redelivered by "+d.Actor)
 	again.Generation, again.Redelivery = o.Generation, o.Redelivery+1
 	again.Attempt, again.Budget = o.Attempt, o.Attempt
+	if o.Plan.Len() == 1 {
+		again.IntentAt = o.IntentAt // since then the other side may have known the key
+	}
 	return again, "T0b", nil
 }
 
@@ -120,7 +133,7 @@ func (o Operation) Reexecute(d Decision, now time.Time) (Operation, string, erro
 // stream's guard: an old version is not applied over a newer one.
 func (o Operation) repeated(now time.Time, reason string) Operation {
 	n := Operation{
-		ID: OperationID{Event: o.ID.Event}, Name: o.Name, Revision: o.Revision, State: Received, Effect: o.Effect,
+		ID: OperationID{Event: o.ID.Event}, Name: o.Name, Revision: o.Revision, State: Received, Effect: o.Effect, Plan: o.Plan,
 		Stream: o.Stream, Place: o.Place, DueAt: now, Changed: now, Reason: reason,
 	}
 	if n.Stream != 0 {
@@ -136,13 +149,11 @@ func (o Operation) again() bool { return o.Redelivery > 0 || o.Generation > 0 }
 // wanted, because a later one takes its place: T25.
 func (o Operation) Supersede(reason string, now time.Time) (Operation, string, error) {
 	var by string
+	if o.Underway() && o.State != DeadLettered {
+		return o, "", fmt.Errorf("%w: an earlier step had its effect", ErrNotAllowed)
+	}
 	switch o.State {
-	case Received:
-		by = "T25"
-	case FailedBeforeEffect:
-		if o.Underway() {
-			return o, "", fmt.Errorf("%w: an earlier step had its effect", ErrNotAllowed)
-		}
+	case Received, FailedBeforeEffect:
 		by = "T25"
 	case Quarantined:
 		by = "T22+T25"
@@ -209,7 +220,7 @@ func (o Operation) replay(r Replay, now time.Time) []Replayed {
 		}
 		return all
 	case o.State == Completed && r.Mode == Redeliver:
-		again, by, err := o.Redeliver(r.Decision, now)
+		again, by, err := o.Redeliver(r.Decision, r.KeyMemory[o.Name], now)
 		if err != nil {
 			return refused(err)
 		}
@@ -260,7 +271,7 @@ func (e Event) release(r Replay, known map[string]bool, now time.Time) (added []
 		if known[p.Name] || !held && !slices.Contains(r.Operations, p.Name) || len(r.Operations) > 0 && !slices.Contains(r.Operations, p.Name) {
 			continue
 		}
-		o := Operation{ID: OperationID{Event: e.ID}, Name: p.Name, State: Received, Effect: p.Effect, DueAt: now, Changed: now, Reason: "released by " + r.Actor}
+		o := Operation{ID: OperationID{Event: e.ID}, Name: p.Name, State: Received, Effect: p.Effect, Plan: p.Plan, DueAt: now, Changed: now, Reason: "released by " + r.Actor}
 		added = append(added, Replayed{To: o, Did: Released, By: "T0b"})
 	}
 	return added, nil

@@ -229,6 +229,6 @@ func (w *writer) admitCopy(a *onceward.Admission, r *onceward.Arrival, id oncewa
 		return result, nil
 	}
 	result.Verdict = onceward.Duplicate
-	w.addCopy(id, onceward.Duplicate, a)
-	return result, nil
+	err := w.sighted(a, r, &result)
+	return result, err
 }

@@ -187,7 +187,7 @@ func (w *writer) stepBulk(b onceward.Bulk, step onceward.Step) (changed bool, er
 	d := b.Decision
 	d.Evidence = b.String() // whose work a row in the audit log was
 	all, err := w.replay(step.Event, onceward.Replay{
-		Decision: d, Mode: b.Mode, Operations: b.Operations, Held: b.Held(), Reading: step.Reading,
+		Decision: d, Mode: b.Mode, Operations: b.Operations, Held: b.Held(), Reading: step.Reading, KeyMemory: step.KeyMemory,
 	})
 	return slices.ContainsFunc(all, func(r onceward.Replayed) bool { return r.Did != onceward.Left }), err
 }

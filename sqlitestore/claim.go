@@ -131,6 +131,11 @@ func (s *Store) fill(c *conn, l *onceward.Leased) {
 	if err == nil && l.Operation.Step > 0 {
 		l.Results, err = c.results(l.Operation)
 	}
+	if err == nil && l.Operation.Revision != "" {
+		var later onceward.Evidence
+		later, at, err = c.evidence(c.q(selectRevision).int(int64(l.Operation.ID.Event)).blob([]byte(l.Operation.Revision)), "the content that it carries")
+		l.Event.Type, l.Event.Version, l.Event.OccurredAt = later.Type, later.Version, later.OccurredAt
+	}
 	if err == nil {
 		l.Payload, err = s.payload(c, at)
 	}

@@ -58,62 +58,57 @@ func (w *writer) flushCopies() error {
 
 // RecordCopy records an arrival whose bytes differ from its event's but whose
 // content was found to be the same: a sender that wrote it anew.
-func (s *Store) RecordCopy(ctx context.Context, id onceward.EventID, a *onceward.Admission) ([]onceward.Operation, error) {
-	var operations []onceward.Operation
+func (s *Store) RecordCopy(ctx context.Context, id onceward.EventID, a *onceward.Admission, r *onceward.Arrival) (onceward.Admitted, error) {
+	var result onceward.Admitted
 	err := s.write(ctx, func(w *writer) (err error) {
-		w.addCopy(id, onceward.Duplicate, a)
-		operations, err = w.operations(id)
-		return err
+		result = onceward.Admitted{Event: id, Verdict: onceward.Duplicate, FirstSeen: id.Time()}
+		if result.Operations, err = w.operations(id); err != nil {
+			return err
+		}
+		return w.sighted(a, r, &result)
 	})
-	return operations, err
+	return result, err
 }
 
-const (
-	insertEvidence = `INSERT INTO evidence (event, at, count, content, segment, slot) VALUES (?, ?, 1, ?, ?, ?)`
-	countEvidence  = `UPDATE evidence SET count = count + 1 WHERE event = ? AND content = ?`
-)
-
-// RecordConflict keeps an arrival that contradicts its event as evidence, each
-// content once. With hold, operations that have had no effect yet are put aside
-// (T24); what runs or is done stands. It returns the event's operations afterwards.
-func (s *Store) RecordConflict(ctx context.Context, id onceward.EventID, a *onceward.Admission, r *onceward.Arrival, hold bool) ([]onceward.Operation, error) {
-	var operations []onceward.Operation
-	err := s.write(ctx, func(w *writer) error {
-		if err := w.c.q(countEvidence).int(int64(id)).blob(r.Content[:]).run(); err != nil {
+// sighted counts a copy and, for a level trigger, lets it run again.
+func (w *writer) sighted(a *onceward.Admission, r *onceward.Arrival, result *onceward.Admitted) error {
+	if a.Coalesce && len(r.Operations) > 0 {
+		if err := w.coalesce(a, r, result); err != nil {
 			return err
 		}
-		if w.c.Changes() == 0 {
-			at, err := w.addPayload(id, onceward.Payload{Header: a.Header, Body: r.Raw}, a.At.Add(a.Payloads))
-			if err != nil {
-				return err
-			}
-			if err := w.c.q(insertEvidence).int(int64(id)).int(a.At.UnixMicro()).blob(r.Content[:]).int(at.segment).int(at.slot).run(); err != nil {
-				return err
-			}
-		}
-		w.addCopy(id, onceward.Conflicting, a)
-		var err error
-		if operations, err = w.operations(id); err == nil && hold {
-			err = w.hold(operations)
-		}
-		return err
-	})
-	return operations, err
-}
-
-func (w *writer) hold(operations []onceward.Operation) error {
-	for i, o := range operations {
-		held, transition, err := o.Hold("a delivery with other content arrived before any effect", w.now)
-		if err != nil {
-			continue // it runs, or is done: the first content stands
-		}
-		if err := w.move(o, held); err != nil {
-			return err
-		}
-		if err := w.audit(o, held, transition, onceward.Decision{Actor: "intake", Reason: held.Reason}); err != nil {
-			return err
-		}
-		operations[i] = held
 	}
+	w.addCopy(result.Event, result.Verdict, a)
 	return nil
+}
+
+const updatePlace = `UPDATE event SET segment = ?2, slot = ?3 WHERE id = ?1`
+
+// coalesce runs a level trigger again, once for however many sightings there are
+// before it runs. The payload is recorded anew, because the first one's time
+// may be over when the run needs it.
+func (w *writer) coalesce(a *onceward.Admission, r *onceward.Arrival, result *onceward.Admitted) error {
+	e, err := w.c.event(result.Event)
+	if err != nil {
+		return err
+	}
+	if e.Verdict == onceward.QuarantinedBy || !e.Erased.IsZero() {
+		return nil
+	}
+	steps := e.Coalesce(r.Operations, w.now)
+	if len(steps) == 0 {
+		return nil
+	}
+	at, err := w.addLate(e.ID, onceward.Payload{Header: a.Header, Body: r.Raw}, a.At.Add(a.Payloads))
+	if err != nil {
+		return err
+	}
+	if err := w.c.q(updatePlace).int(int64(e.ID)).int(at.segment).int(at.slot).run(); err != nil {
+		return err
+	}
+	if err := w.carryOut(steps, nil, onceward.Decision{Actor: "intake", Reason: "the level trigger was seen again"}); err != nil {
+		return err
+	}
+	result.Verdict, result.Again = onceward.Accepted, true
+	result.Operations, err = w.operations(e.ID)
+	return err
 }

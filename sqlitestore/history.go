@@ -12,7 +12,6 @@ import (
 const (
 	selectDeliveries = `SELECT at, verdict, count, secret, remote FROM delivery WHERE event = ? ORDER BY at`
 	selectAttempts   = `SELECT n, fence, number, started, ended, outcome, status, state, reason, owner FROM attempt WHERE event = ? ORDER BY started, n`
-	selectEvidence   = `SELECT id, at, count, content FROM evidence WHERE event = ? ORDER BY at`
 	selectEventAudit = `SELECT id, at, actor, action, target, before, after, fence, reason, evidence, event, n FROM audit WHERE event = ? ORDER BY id`
 )
 
@@ -42,8 +41,7 @@ func (s *Store) History(ctx context.Context, id onceward.EventID) (h onceward.Hi
 				return nil
 			}),
 			c.q(selectEvidence).int(int64(id)).rows(func(s *stmt) error {
-				e := onceward.Evidence{ID: s.ColumnInt64(0), Event: id, At: s.columnTime(1), Count: int(s.ColumnInt64(2))}
-				copy(e.Content[:], s.ColumnRawBlob(3))
+				e, _ := scanEvidence(s)
 				h.Conflicts = append(h.Conflicts, e)
 				return nil
 			}),

@@ -13,6 +13,7 @@ const (
 	flagWaved      = 32
 	flagSuperseded = 64
 	flagRefetch    = 128
+	flagFollowed   = 256
 )
 
 const (
@@ -55,6 +56,7 @@ func scanOperation(s *stmt) (o onceward.Operation, label int64) {
 		IntentAt:   s.columnTime(22),
 		AskAt:      s.columnTime(23),
 		SentBy:     s.columnTime(24),
+		Followed:   flags&flagFollowed != 0,
 	}
 	if o.Stream != 0 {
 		_ = o.Place.UnmarshalBinary(s.ColumnRawBlob(17)) // a CHECK holds its length
@@ -119,6 +121,9 @@ func (w *writer) move(from, to onceward.Operation) error {
 	if to.Refetch {
 		flags |= flagRefetch
 	}
+	if to.Followed {
+		flags |= flagFollowed
+	}
 	if err := w.c.q(updateOperation).int(int64(to.ID.Event)).int(int64(to.ID.N)).int(int64(to.Generation)).int(int64(to.State)).
 		int(int64(to.Effect)).int(to.Fence).int(int64(to.Attempt)).int(int64(to.Budget)).bool(to.Intent).int(flags).
 		text(to.Owner).time(to.DueAt).text(to.Result).text(to.Reason).time(to.Changed).
@@ -146,8 +151,14 @@ func (w *writer) move(from, to onceward.Operation) error {
 		return err
 	}
 	w.count(label, from.State, to.State)
+	if to.Followed && !to.State.Open() {
+		return w.c.q(releaseFollower).time(w.now).int(int64(to.ID.Event)).int(label).time(onceward.Behind).run()
+	}
 	return nil
 }
+
+// releaseFollower makes the run due that waited for this one to end.
+const releaseFollower = `UPDATE operation SET due_at = ?1 WHERE event = ?2 AND label = ?3 AND state = 1 AND due_at = ?4`
 
 const insertAttempt = `INSERT INTO attempt (event, n, fence, number, owner, started, ended, outcome, status, state, reason)
  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET ended = excluded.ended, outcome = excluded.outcome,

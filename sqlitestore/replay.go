@@ -66,37 +66,48 @@ func (w *writer) replay(id onceward.EventID, r onceward.Replay) ([]onceward.Repl
 			return nil, err
 		}
 	}
+	return all, w.carryOut(all, r.Reading, r.Decision)
+}
+
+// carryOut writes what the rules said, and who wanted it. reading places what
+// begins in its stream, if it has one.
+func (w *writer) carryOut(all []onceward.Replayed, reading *onceward.Arrival, d onceward.Decision) error {
 	for i := range all {
 		step := &all[i]
+		var err error
 		switch {
 		case step.Did == onceward.Left:
-			continue
-		case step.From.State == 0:
-			if step.Did == onceward.Released {
-				step.To, err = w.inOrder(step.To, r.Reading)
+			if step.From.Followed != step.To.Followed {
+				err = w.move(step.From, step.To)
 			}
 			if err != nil {
-				return nil, err
+				return err
 			}
-			if step.To, err = w.insertAgain(step.To); err != nil {
-				return nil, err
+			continue
+		case step.From.State == 0:
+			if step.Did != onceward.Redelivered && step.Did != onceward.Reexecuted && reading != nil {
+				step.To, err = w.inOrder(step.To, reading)
+			}
+			if err == nil {
+				step.To, err = w.insertAgain(step.To)
 			}
 		default:
-			if err := w.move(step.From, step.To); err != nil {
-				return nil, err
-			}
+			err = w.move(step.From, step.To)
 		}
-		if err := w.audit(step.From, step.To, step.By, r.Decision); err != nil {
-			return nil, err
+		if err != nil {
+			return err
+		}
+		if err := w.audit(step.From, step.To, step.By, d); err != nil {
+			return err
 		}
 	}
-	return all, nil
+	return nil
 }
 
 const (
 	selectLastOperation  = `SELECT max(n) FROM operation WHERE event = ?`
-	insertOperationAgain = `INSERT INTO operation (event, n, label, generation, redelivery, revision, state, effect, fence, attempt, budget, intent, due_at, reason, changed, stream, place)
- VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?)`
+	insertOperationAgain = `INSERT INTO operation (event, n, label, generation, redelivery, revision, state, effect, fence, attempt, budget, intent, due_at, reason, changed, plan, intent_at, stream, place)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)`
 )
 
 // insertAgain records an operation that a person or a later delivery asks for,
@@ -116,7 +127,8 @@ func (w *writer) insertAgain(o onceward.Operation) (onceward.Operation, error) {
 	} else {
 		q.blob([]byte(o.Revision))
 	}
-	q.int(int64(o.State)).int(int64(o.Effect)).int(o.Fence).int(int64(o.Attempt)).int(int64(o.Budget)).time(o.DueAt).text(o.Reason).time(o.Changed)
+	q.int(int64(o.State)).int(int64(o.Effect)).int(o.Fence).int(int64(o.Attempt)).int(int64(o.Budget)).time(o.DueAt).text(o.Reason).time(o.Changed).
+		text(string(o.Plan)).time(o.IntentAt)
 	if o.Stream == 0 {
 		return o, q.null().null().run()
 	}

@@ -30,8 +30,16 @@ type place struct{ segment, slot int64 }
 // segmentWriter gathers the payloads of one transaction.
 type segmentWriter struct {
 	encoder *zstd.Encoder
-	open    map[int64]*openSegment // by expiry, in whole hours
+	open    map[segmentKey]*openSegment
 	packed  []byte
+}
+
+// segmentKey says which payloads go together: those of one expiry, in whole
+// hours. What comes later for an event that is there already goes apart, so
+// that a segment's events are neighbours and looking through them is cheap.
+type segmentKey struct {
+	hour int64
+	late onceward.EventID
 }
 
 type openSegment struct {
@@ -46,21 +54,30 @@ func newSegmentWriter() *segmentWriter {
 	if err != nil {
 		panic("sqlitestore: " + err.Error()) // constant options
 	}
-	return &segmentWriter{encoder: encoder, open: map[int64]*openSegment{}}
+	return &segmentWriter{encoder: encoder, open: map[segmentKey]*openSegment{}}
 }
 
-// addPayload puts a payload of event id into the segment of its lifetime.
+// addPayload puts a payload of event id, which is new, into the segment of its
+// lifetime.
 func (w *writer) addPayload(id onceward.EventID, p onceward.Payload, expires time.Time) (place, error) {
-	hour := expires.Unix()/3600 + 1
-	seg := w.segments.open[hour]
+	return w.addTo(segmentKey{hour: expires.Unix()/3600 + 1}, id, p)
+}
+
+// addLate does so for an event that may have been there for long.
+func (w *writer) addLate(id onceward.EventID, p onceward.Payload, expires time.Time) (place, error) {
+	return w.addTo(segmentKey{expires.Unix()/3600 + 1, id}, id, p)
+}
+
+func (w *writer) addTo(key segmentKey, id onceward.EventID, p onceward.Payload) (place, error) {
+	seg := w.segments.open[key]
 	if seg != nil && len(seg.plain) > 0 && len(seg.plain)+len(p.Header)+len(p.Body) > maxSegment {
-		if err := w.flushSegment(hour, seg); err != nil {
+		if err := w.flushSegment(key.hour, seg); err != nil {
 			return place{}, err
 		}
 	}
 	if seg == nil {
 		seg = &openSegment{}
-		w.segments.open[hour] = seg
+		w.segments.open[key] = seg
 	}
 	if seg.id == 0 {
 		// Never reused, so that an event whose segment was dropped cannot come
@@ -83,15 +100,18 @@ func appendPayload(b []byte, p onceward.Payload) []byte {
 
 // flushSegments writes what the transaction gathered.
 func (w *writer) flushSegments() error {
-	for hour, seg := range w.segments.open {
+	for key, seg := range w.segments.open {
 		if seg.id == 0 {
 			if len(w.segments.open) > 64 { // lifetimes that are no longer used
-				delete(w.segments.open, hour)
+				delete(w.segments.open, key)
 			}
 			continue
 		}
-		if err := w.flushSegment(hour, seg); err != nil {
+		if err := w.flushSegment(key.hour, seg); err != nil {
 			return err
+		}
+		if key.late != 0 {
+			delete(w.segments.open, key)
 		}
 	}
 	return nil

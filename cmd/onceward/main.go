@@ -31,6 +31,7 @@ type commands struct {
 
 	Providers    providersCommand    `cmd:"" help:"Look at the senders that are built in."`
 	Events       eventsCommand       `cmd:"" help:"Look at events, and take them up again."`
+	Conflicts    conflictsCommand    `cmd:"" help:"Look at contents that contradict their events, and decide."`
 	Replays      replaysCommand      `cmd:"" help:"Look at bulk replays and erasures, and cancel them."`
 	Operations   operationsCommand   `cmd:"" help:"Look at operations, and decide about them."`
 	Destinations destinationsCommand `cmd:"" help:"Look at destinations, pause and resume them."`

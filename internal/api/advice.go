@@ -33,7 +33,7 @@ func (s *server) advise(e onceward.Event, pauses []onceward.Pause, now time.Time
 		}
 	}
 	if worst.State == onceward.Completed && e.Conflicts > 0 && !worst.Disputed {
-		return fmt.Sprintf("Every operation completed with the first content; %d later deliveries said something else under the same id. Ask the sender which one counts.", e.Conflicts)
+		return fmt.Sprintf("Every operation completed with the first content; %d later deliveries said something else under the same id. Ask the sender which one counts: onceward conflicts list --event %s", e.Conflicts, e.ID)
 	}
 	return adviseOperation(worst, worst.Downstream(e.Key, worst.StepName()), destination, now)
 }
@@ -66,12 +66,12 @@ func (s *server) adviseEach(e onceward.Event, needy int, now time.Time) string {
 func adviseVerdict(e onceward.Event) string {
 	switch e.Verdict {
 	case onceward.Ignored:
-		return "Nothing to do: no operation was configured for this type of event when it came; one that is added later takes later events."
+		return fmt.Sprintf("Nothing to do: no operation was configured for this type of event when it came. One that was added since takes it by name: onceward events replay %s --operation NAME --reason …", e.ID)
 	case onceward.QuarantinedBy:
 		if other, ok := strings.CutPrefix(e.Reason, "same_body_other_id: this signed body is known as "); ok {
-			return fmt.Sprintf("Nothing to do: the very same signed body is known as %s; look there. If both were meant, do this one by hand.", other)
+			return fmt.Sprintf("The very same signed body is known as %s; look there. If it is a copy: onceward events reject %s --reason …; if both were meant: onceward events replay %s --accept-duplicate-risk --reason …", other, e.ID, e.ID)
 		}
-		return fmt.Sprintf("Nothing of it runs by itself, now or later (%s): do it by hand (onceward events show %s --payload prints the body), and correct the source's configuration or tell the sender for those to come.", e.Reason, e.ID)
+		return fmt.Sprintf("Nothing of it runs by itself (%s). Correct the source's configuration if it should be understood, look at the body (onceward events show %s --payload), then let it go: onceward events replay %s --reason …; or close it: onceward events reject %s --reason …", e.Reason, e.ID, e.ID, e.ID)
 	}
 	return "Nothing to do: it has no operations."
 }
@@ -99,6 +99,9 @@ func adviseOperation(o onceward.Operation, key, destination string, now time.Tim
 		}
 		return fmt.Sprintf("Remove the cause (%s), then: onceward operations retry %s --reason …", o.Reason, o.ID)
 	case onceward.Quarantined:
+		if o.Reason == onceward.Contradicted {
+			return fmt.Sprintf("Compare both contents and decide: onceward conflicts list --event %s", o.ID.Event)
+		}
 		return fmt.Sprintf("Compare what was delivered (%s); to run it: onceward operations retry %s --reason …; to give it up: onceward operations abandon %s --reason …", o.Reason, o.ID, o.ID)
 	case onceward.Processing, onceward.Dispatched:
 		if underWay(o) {

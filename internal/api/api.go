@@ -34,6 +34,10 @@ type Options struct {
 	// Reread says what the configuration of today makes of a recorded event; nil
 	// when its payload is no longer kept or its source is not configured.
 	Reread func(context.Context, onceward.Event) (*onceward.Arrival, error)
+	// KeyMemory tells, by operation, how long its destination remembers a key.
+	KeyMemory map[string]time.Duration
+	// RereadBody says so of another body of the event.
+	RereadBody func(onceward.Event, onceward.Payload) *onceward.Arrival
 	// Begun is called when a bulk was recorded.
 	Begun func()
 	// Wake is called after every change that made work due, and when a
@@ -65,6 +69,9 @@ func New(o Options) http.Handler {
 	if o.Reread == nil {
 		o.Reread = func(context.Context, onceward.Event) (*onceward.Arrival, error) { return nil, nil }
 	}
+	if o.RereadBody == nil {
+		o.RereadBody = func(onceward.Event, onceward.Payload) *onceward.Arrival { return nil }
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -76,6 +83,7 @@ func New(o Options) http.Handler {
 	s := &server{Options: o, api: humago.New(mux, config)}
 	s.events()
 	s.replays()
+	s.conflicts()
 	s.operations()
 	s.destinations()
 	s.reports()

@@ -135,7 +135,7 @@ func (s *server) begin(ctx context.Context, b onceward.Bulk, expect *int, dry bo
 
 // foresee adds what would happen to an event to the sums of a dry run.
 func (s *server) foresee(ctx context.Context, b onceward.Bulk, e onceward.Event, would map[string]int) error {
-	r := onceward.Replay{Decision: b.Decision, Mode: b.Mode, Operations: b.Operations, Held: b.Held()}
+	r := onceward.Replay{Decision: b.Decision, Mode: b.Mode, Operations: b.Operations, Held: b.Held(), KeyMemory: s.KeyMemory}
 	var err error
 	if b.Held() && e.Verdict == onceward.QuarantinedBy || len(b.Operations) > 0 {
 		if r.Reading, err = s.Reread(ctx, e); err != nil {

@@ -22,7 +22,7 @@ type Replay struct {
 // Replayed is what a replay did to one operation, or would do.
 type Replayed struct {
 	Operation
-	Did          string `json:"did" enum:"retried,redelivered,reexecuted,released,superseded,left" doc:"retried: the same operation, the same key; redelivered: a new operation with the same key; reexecuted: a new one with a new key; released: begun, of an event that was held; superseded: closed, because a later one takes its place; left: nothing."`
+	Did          string `json:"did" enum:"retried,redelivered,reexecuted,released,revised,superseded,given_up,left" doc:"retried: the same operation, the same key; redelivered: a new operation with the same key; reexecuted: a new one with a new key; released: begun, of an event that was held; revised: begun, for a later content of the event; superseded: closed, because a later one takes its place; given_up: closed without an effect; left: nothing."`
 	Why          string `json:"why,omitempty" doc:"Why it is left."`
 	NeedsConsent bool   `json:"needs_consent,omitempty" doc:"It is done only with accept_duplicate_risk."`
 }
@@ -79,7 +79,7 @@ func (s *server) replayEvent(ctx context.Context, in *replayRequest) (*answer[Re
 	if err != nil {
 		return nil, s.fail(doing, err)
 	}
-	r := onceward.Replay{Decision: d, Mode: mode, Operations: in.Body.Operations, Held: true, DryRun: in.Body.DryRun}
+	r := onceward.Replay{Decision: d, Mode: mode, Operations: in.Body.Operations, Held: true, KeyMemory: s.KeyMemory, DryRun: in.Body.DryRun}
 	if h.Event.Verdict == onceward.QuarantinedBy || len(r.Operations) > 0 {
 		if r.Reading, err = s.Reread(ctx, h.Event); err != nil {
 			return nil, s.fail(doing, err)
@@ -99,7 +99,7 @@ func (s *server) replayedShapes(e onceward.Event, all []onceward.Replayed) []Rep
 	items := make([]Replayed, len(all))
 	for i, r := range all {
 		items[i] = Replayed{Operation: s.operationShape(r.To), Did: r.Did, Why: r.Why, NeedsConsent: errors.Is(r.Err, onceward.ErrConsent)}
-		items[i].Key = r.To.Downstream(e.Key, "")
+		items[i].Key = r.To.Downstream(e.Key, r.To.StepName())
 		if r.To.ID.N == 0 { // it has no number before it is recorded
 			items[i].ID = ""
 		}

@@ -20,6 +20,9 @@ type Store interface {
 	Abandon(ctx context.Context, id onceward.OperationID, d onceward.Decision) (onceward.Operation, error)
 	Replay(ctx context.Context, id onceward.EventID, r onceward.Replay) ([]onceward.Replayed, error)
 	Reject(ctx context.Context, id onceward.EventID, d onceward.Decision) error
+	Conflicts(ctx context.Context, q onceward.ConflictQuery) (items []onceward.Conflict, next string, err error)
+	Conflict(ctx context.Context, id int64) (onceward.Conflict, error)
+	DecideConflict(ctx context.Context, id int64, keep onceward.Keep, reading *onceward.Arrival, d onceward.Decision) ([]onceward.Replayed, error)
 	BeginBulk(ctx context.Context, b onceward.Bulk) (onceward.Bulk, error)
 	CancelBulk(ctx context.Context, id int64, d onceward.Decision) (onceward.Bulk, error)
 	Bulk(ctx context.Context, id int64) (onceward.Bulk, error)

@@ -3,11 +3,13 @@ package api_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/internal/api"
 )
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -15,6 +17,8 @@ var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // store is an in-memory Store that runs the root package's own rules and keeps
 // which decisions it was handed.
 type store struct {
+	api.Store // what is not implemented must not be called
+	conflicts map[int64]onceward.Conflict
 	histories map[onceward.EventID]*onceward.History
 	payloads  map[onceward.EventID]onceward.Payload
 	pauses    []onceward.Pause
@@ -221,6 +225,30 @@ func (s *store) CancelBulk(ctx context.Context, id int64, d onceward.Decision) (
 	s.bulks[id-1].Cancelled, s.bulks[id-1].Ended = true, start
 	s.decided = append(s.decided, d)
 	return s.bulks[id-1], nil
+}
+
+func (s *store) Conflicts(_ context.Context, q onceward.ConflictQuery) (items []onceward.Conflict, next string, err error) {
+	s.queries = append(s.queries, q)
+	for _, id := range slices.Sorted(maps.Keys(s.conflicts)) {
+		items = append(items, s.conflicts[id])
+	}
+	return items, "", s.err
+}
+
+func (s *store) Conflict(_ context.Context, id int64) (onceward.Conflict, error) {
+	c, ok := s.conflicts[id]
+	if !ok {
+		return c, fmt.Errorf("%s: %w", onceward.ConflictName(id), onceward.ErrNotFound)
+	}
+	return c, s.err
+}
+
+func (s *store) DecideConflict(_ context.Context, id int64, keep onceward.Keep, reading *onceward.Arrival, d onceward.Decision) ([]onceward.Replayed, error) {
+	all, err := s.conflicts[id].Settle(keep, reading, d, start)
+	if err == nil {
+		s.calls, s.decided = append(s.calls, "keep "+keep.String()), append(s.decided, d)
+	}
+	return all, err
 }
 
 func (s *store) Pauses(context.Context) ([]onceward.Pause, error) { return s.pauses, s.err }

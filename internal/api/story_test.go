@@ -111,8 +111,8 @@ func TestAdviceForEventsWithoutOperations(t *testing.T) {
 	id := s.add(start, "guid")
 	h := api.New(api.Options{Store: s})
 	for verdict, want := range map[onceward.Verdict]string{
-		onceward.Ignored:       "Nothing to do: no operation was configured for this type of event when it came; one that is added later takes later events.",
-		onceward.QuarantinedBy: "Nothing of it runs by itself, now or later (no id): do it by hand (onceward events show {id} --payload prints the body), and correct the source's configuration or tell the sender for those to come.",
+		onceward.Ignored:       "Nothing to do: no operation was configured for this type of event when it came. One that was added since takes it by name: onceward events replay {id} --operation NAME --reason …",
+		onceward.QuarantinedBy: "Nothing of it runs by itself (no id). Correct the source's configuration if it should be understood, look at the body (onceward events show {id} --payload), then let it go: onceward events replay {id} --reason …; or close it: onceward events reject {id} --reason …",
 	} {
 		s.histories[id].Event.Verdict, s.histories[id].Event.Reason = verdict, "no id"
 		got := decode[api.EventPage](t, call(h, "GET", "/v1/events/"+id.String(), ""))

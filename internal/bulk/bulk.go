@@ -28,6 +28,8 @@ type Runner struct {
 	// Reread says what the configuration of today makes of a recorded event; nil
 	// when its payload is no longer kept or its source is not configured.
 	Reread func(context.Context, onceward.Event) (*onceward.Arrival, error)
+	// KeyMemory tells, by operation, how long its destination remembers a key.
+	KeyMemory func() map[string]time.Duration
 	// Wake is told when work became due.
 	Wake func()
 	Log  *slog.Logger
@@ -95,7 +97,7 @@ func (r *Runner) step(ctx context.Context) (more bool, err error) {
 	}
 	steps := make([]onceward.Step, len(events))
 	for i, e := range events {
-		steps[i] = onceward.Step{Event: e.ID}
+		steps[i] = onceward.Step{Event: e.ID, KeyMemory: r.KeyMemory()}
 		if b.Mode != onceward.Erase && (b.Held() && e.Verdict == onceward.QuarantinedBy || len(b.Operations) > 0) {
 			if steps[i].Reading, err = r.Reread(ctx, e); err != nil {
 				return true, err

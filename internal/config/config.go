@@ -75,12 +75,12 @@ type Source struct {
 	Version       string        `yaml:"version" doc:"Where the schema version is."`
 	Versions      []string      `yaml:"versions" doc:"Schema versions that are understood; a * may end one. Others are quarantined."`
 	Order         *Order        `yaml:"order" doc:"Runs the events of one object in order; events are unordered when it is left out."`
-	Repeat        string        `yaml:"repeat" default:"once" enum:"once" later:"coalesce" doc:"once: a known event never runs again."`
+	Repeat        string        `yaml:"repeat" default:"once" enum:"once,coalesce" doc:"once: a known event never runs again. coalesce: a level trigger, whose identical bodies are legitimate: each runs again under a key of its own, never two at a time, and those that come while one is still to run are merged with it."`
 	RepeatIDs     []string      `yaml:"repeat_ids" doc:"Event ids that are never deduplicated, such as the one fixed id of a console's test events."`
 	HideIDs       bool          `yaml:"hide_ids" doc:"Keep only the digest of the sender's event id."`
 	Tolerance     time.Duration `yaml:"tolerance" doc:"Overrides the contract's clock tolerance."`
 	Items         string        `yaml:"items" doc:"The body is a batch: one event per item. body:PATH of the list, or body when the body itself is the list."`
-	OnConflict    string        `yaml:"on_conflict" default:"quarantine" enum:"quarantine,reject" later:"newer" doc:"A known event with other content: quarantine keeps both and answers 200, reject answers 422."`
+	OnConflict    string        `yaml:"on_conflict" default:"quarantine" enum:"quarantine,reject,newer" doc:"A known event with other content: quarantine keeps both, holds what has had no effect and answers 200; reject answers 422; newer is for senders that update under one id: a content that did not occur earlier (occurred_at; without it, that came later) runs as an operation of its own, under its own key."`
 	OnStale       string        `yaml:"on_stale" default:"review" enum:"review" later:"accept,reject" doc:"An event older than the memory: review quarantines it."`
 	Strict        bool          `yaml:"strict" doc:"Answer 422 instead of 200 to what is authentic but cannot be processed."`
 	_             later         `yaml:"kind" later:"sources that one's own clients post to"`

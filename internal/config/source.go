@@ -33,6 +33,12 @@ func (v *validator) source(s *Source) {
 	}
 	v.order(field, s)
 	v.retention(field, &s.Retention)
+	if s.Repeat == "coalesce" && s.OnConflict == "newer" {
+		v.add(field+".repeat", "coalesce cannot go with on_conflict newer: a level trigger says only that something changed, so its body has no revisions")
+	}
+	if s.Repeat == "coalesce" && s.Order != nil {
+		v.add(field+".repeat", "coalesce cannot go with order: a level trigger has no versions; its destination reads the current state")
+	}
 }
 
 // contract checks what the generic providers need and presets do not allow.

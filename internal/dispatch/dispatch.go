@@ -25,7 +25,7 @@ type Store interface {
 	Renew(context.Context, onceward.Lease, time.Duration) (onceward.Lease, error)
 	HandBack(context.Context, onceward.Lease) error
 	Settle(context.Context, onceward.Lease, onceward.Outcome, onceward.Limits) (onceward.Operation, error)
-	Payload(context.Context, onceward.EventID) (onceward.Payload, error)
+	Carried(context.Context, onceward.OperationID) (onceward.Payload, error)
 	Pause(context.Context, string, onceward.Decision) error
 	Pauses(context.Context) ([]onceward.Pause, error)
 }

@@ -230,7 +230,8 @@ func (m *memory) Settle(_ context.Context, l onceward.Lease, out onceward.Outcom
 }
 
 // Payload gives the payload of a large one, when its call begins.
-func (m *memory) Payload(_ context.Context, id onceward.EventID) (onceward.Payload, error) {
+func (m *memory) Carried(_ context.Context, op onceward.OperationID) (onceward.Payload, error) {
+	id := op.Event
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.call("Payload"); err != nil {

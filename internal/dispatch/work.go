@@ -126,7 +126,7 @@ func (d *Dispatcher) call(ctx context.Context, j job) (out onceward.Outcome, pau
 	}
 	if l.Large {
 		var err error
-		if l.Payload, err = d.o.Store.Payload(ctx, l.Event.ID); err != nil {
+		if l.Payload, err = d.o.Store.Carried(ctx, l.Operation.ID); err != nil {
 			return d.notReadable(j, err.Error()), false
 		}
 	}
@@ -218,7 +218,7 @@ func (d *Dispatcher) settled(j job, out onceward.Outcome, o onceward.Operation) 
 	if !o.AskAt.IsZero() {
 		d.o.OnUnknown()
 	}
-	if o.Stream != 0 { // its successor may be due now
+	if o.Stream != 0 || o.Followed { // its successor may be due now
 		d.at(o.Name, 0).wakeAt(d.o.Now())
 	}
 	level := slog.LevelDebug

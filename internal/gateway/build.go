@@ -71,7 +71,7 @@ func newPlan(c *config.Config) (*plan, error) {
 		p.sources[s.Name] = &intake.Source{
 			Name: s.Name, StableID: s.StableID, Tenant: s.Tenant, Environment: s.Environment, Provider: source, Operations: effects[s.Name],
 			Payloads: s.Retention.Payloads, Keys: s.Retention.Keys, MaxBody: maxBody(c, source.Contract()),
-			Strict: s.Strict, Reject: s.OnConflict == "reject", Order: newOrder(s.Order),
+			Strict: s.Strict, OnConflict: onConflict(s.OnConflict), Coalesce: s.Repeat == "coalesce", Order: newOrder(s.Order),
 		}
 		for n, o := range c.Operations {
 			if slices.Contains(o.Sources, s.Name) {
@@ -86,6 +86,10 @@ func newPlan(c *config.Config) (*plan, error) {
 		return nil, problems
 	}
 	return p, nil
+}
+
+func onConflict(policy string) onceward.OnConflict {
+	return map[string]onceward.OnConflict{"reject": onceward.RejectConflict, "newer": onceward.NewerConflict}[policy]
 }
 
 // Horizon tells config how long a provider retries, how far back a person can

@@ -190,7 +190,7 @@ func (g *Gateway) sweep() {
 
 // bulks carries out what people decided about many events, in the sweeper's time.
 func (g *Gateway) bulks() {
-	g.bulk = bulk.New(bulk.Runner{Store: g.store, Reread: g.reread, Wake: g.refresh, Log: g.log})
+	g.bulk = bulk.New(bulk.Runner{Store: g.store, Reread: g.reread, KeyMemory: func() map[string]time.Duration { return g.current.Load().plan.keyMemory() }, Wake: g.refresh, Log: g.log})
 	ctx, cancel := context.WithCancel(context.Background())
 	sweeper := g.sweeper
 	g.sweeper = func() {
@@ -198,6 +198,18 @@ func (g *Gateway) bulks() {
 		sweeper()
 	}
 	g.bulked.Go(func() { _ = g.bulk.Run(ctx) }) // it ends without an error when ctx does
+}
+
+// keyMemory tells how long the destinations of keyed operations of one step
+// remember a key.
+func (p *plan) keyMemory() map[string]time.Duration {
+	all := map[string]time.Duration{}
+	for _, o := range p.operations {
+		if memory := p.destinations[o.Steps[0].Destination].KeyMemory; len(o.Steps) == 1 && memory > 0 {
+			all[o.Name] = memory
+		}
+	}
+	return all
 }
 
 // reread says what the configuration of today makes of a recorded event.
@@ -224,7 +236,7 @@ func (g *Gateway) setAdmin() {
 	handler := api.New(api.Options{
 		Store: g.store, Tokens: tokens(g.config), Listen: g.config.Admin.Listen, Destinations: names(g.config), Routes: g.work.plan.routes,
 		Version: g.version, Log: g.log, Metrics: g.metrics.Handler(),
-		Wake: g.refresh, Reread: g.reread, Begun: g.bulk.Begun,
+		Wake: g.refresh, Reread: g.reread, RereadBody: g.intake.Reread, KeyMemory: g.work.plan.keyMemory(), Begun: g.bulk.Begun,
 	})
 	g.admin.Store(&handler)
 }

@@ -7,8 +7,40 @@ import (
 	"strings"
 
 	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/internal/telemetry"
 	"github.com/onceward/onceward/provider"
 )
+
+// maxRivals is how many of an event's other contents an arrival is compared with.
+const maxRivals = 16
+
+// settleOne decides about an arrival whose bytes differ from its event's: the
+// same written anew, a content that was met before written anew, or one that
+// is new.
+func (h *Handler) settleOne(ctx context.Context, source *Source, known *onceward.Admitted, a *onceward.Admission, r onceward.Arrival) (onceward.Admitted, error) {
+	same, err := h.sameContent(ctx, source, known.Event, a, &r)
+	if err != nil {
+		return *known, err
+	}
+	if same {
+		return h.o.Store.RecordCopy(ctx, known.Event, a, &r)
+	}
+	rivals, err := h.o.Store.Rivals(ctx, known.Event, maxRivals)
+	if err != nil {
+		return *known, err
+	}
+	for _, rival := range rivals {
+		if rival.Content == r.Content || equivalent(source, rival.Payload, a, &r) {
+			r.Content = rival.Content
+			break
+		}
+	}
+	settled, err := h.o.Store.RecordConflict(ctx, known.Event, a, &r, source.OnConflict)
+	if err == nil && settled.Verdict == onceward.Conflicting {
+		h.o.Log.Error("a known event arrived with other content; both are kept: onceward conflicts list", telemetry.KeySource, source.Name, telemetry.KeyEvent, known.Event.String(), telemetry.KeyDigest, r.Digest.String())
+	}
+	return settled, err
+}
 
 // sameContent reports whether an arrival says the same as its event although
 // its bytes differ: key order, white space, escapes, and what the contract
@@ -22,12 +54,13 @@ func (h *Handler) sameContent(ctx context.Context, source *Source, id onceward.E
 	if err != nil {
 		return false, err
 	}
-	a, err1 := provider.DecodeBody(coding(first.Header, r), first.Body, source.MaxBody)
+	return equivalent(source, first, admission, r), nil
+}
+
+func equivalent(source *Source, known onceward.Payload, admission *onceward.Admission, r *onceward.Arrival) bool {
+	a, err1 := provider.DecodeBody(coding(known.Header, r), known.Body, source.MaxBody)
 	b, err2 := provider.DecodeBody(coding(admission.Header, r), r.Raw, source.MaxBody)
-	if err1 != nil || err2 != nil {
-		return false, nil
-	}
-	return provider.Equivalent(a, b, source.Provider.Contract().Volatile), nil
+	return err1 == nil && err2 == nil && provider.Equivalent(a, b, source.Provider.Contract().Volatile)
 }
 
 // coding is the content coding of a body with those kept headers; items of a

@@ -24,8 +24,9 @@ import (
 type Store interface {
 	Admit(context.Context, *onceward.Admission) ([]onceward.Admitted, error)
 	Payload(context.Context, onceward.EventID) (onceward.Payload, error)
-	RecordCopy(context.Context, onceward.EventID, *onceward.Admission) ([]onceward.Operation, error)
-	RecordConflict(ctx context.Context, id onceward.EventID, a *onceward.Admission, r *onceward.Arrival, hold bool) ([]onceward.Operation, error)
+	Rivals(ctx context.Context, id onceward.EventID, limit int) ([]onceward.Evidence, error)
+	RecordCopy(context.Context, onceward.EventID, *onceward.Admission, *onceward.Arrival) (onceward.Admitted, error)
+	RecordConflict(ctx context.Context, id onceward.EventID, a *onceward.Admission, r *onceward.Arrival, policy onceward.OnConflict) (onceward.Admitted, error)
 }
 
 // Handoff is where recorded operations go on: straight to a local worker that
@@ -64,8 +65,9 @@ type Source struct {
 	Payloads   time.Duration
 	Keys       time.Duration
 	MaxBody    int64
-	Strict     bool // what cannot be processed is answered 422
-	Reject     bool // so is a conflict
+	Coalesce   bool                // a level trigger: unchanged copies run again
+	Strict     bool                // what cannot be processed is answered 422
+	OnConflict onceward.OnConflict // RejectConflict is answered 422, too
 	Order      onceward.Order
 
 	refusals throttle
@@ -207,7 +209,7 @@ func (h *Handler) deliver(w http.ResponseWriter, r *http.Request, source *Source
 	}
 	a := &onceward.Admission{
 		At: now, Header: keptHeader(r.Header, source.Provider.Contract().Credentials), Secret: secret, Remote: h.remote(r),
-		Payloads: source.Payloads, Keys: source.Keys, Arrivals: source.Provider.Arrivals(request),
+		Payloads: source.Payloads, Keys: source.Keys, Coalesce: source.Coalesce, Arrivals: source.Provider.Arrivals(request),
 	}
 	reserved := h.plan(source, a)
 	ctx := h.deadlines.next()
@@ -287,6 +289,10 @@ func (h *Handler) handOver(a *onceward.Admission, admitted []onceward.Admitted, 
 			place := reserved[next]
 			next++
 			fresh := admitted != nil && admitted[i].Verdict == onceward.Accepted
+			if fresh && admitted[i].Again && place != nil { // recorded without a place
+				place.Release()
+				place = nil
+			}
 			switch {
 			case fresh && place != nil:
 				place.Start(leased(a, r, &admitted[i], n))
@@ -325,20 +331,16 @@ func (h *Handler) settleDiffering(ctx context.Context, source *Source, a *oncewa
 		if !known.Differs {
 			continue
 		}
-		r := &a.Arrivals[i]
-		same, err := h.sameContent(ctx, source, known.Event, a, r)
+		settled, err := h.settleOne(ctx, source, known, a, a.Arrivals[i])
 		if err != nil {
 			return err
 		}
-		if same {
-			known.Verdict = onceward.Duplicate
-			known.Operations, err = h.o.Store.RecordCopy(ctx, known.Event, a)
-		} else {
-			known.Operations, err = h.o.Store.RecordConflict(ctx, known.Event, a, r, !source.Reject)
-			h.o.Log.Error("a known event arrived with other content; both are kept", telemetry.KeySource, source.Name, telemetry.KeyEvent, known.Event.String(), telemetry.KeyDigest, r.Digest.String())
-		}
-		if err != nil {
-			return err
+		settled.Reason, settled.FirstSeen = known.Reason, known.FirstSeen
+		*known = settled
+		if settled.Again {
+			for _, op := range a.Arrivals[i].Operations {
+				h.o.Handoff.Wake(op.Name)
+			}
 		}
 	}
 	return nil

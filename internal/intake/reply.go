@@ -82,7 +82,7 @@ func (h *Handler) reply(w http.ResponseWriter, source *Source, a *onceward.Admis
 		m := &admitted[i]
 		h.count(source, m)
 		h.note(source, &a.Arrivals[i], m)
-		strictly = strictly || source.Strict && m.Reason != "" || source.Reject && m.Verdict == onceward.Conflicting
+		strictly = strictly || source.Strict && m.Reason != "" || source.OnConflict == onceward.RejectConflict && m.Verdict == onceward.Conflicting
 	}
 	success := source.Provider.Contract().Success
 	if success.Status != 0 {

@@ -45,7 +45,7 @@ func (h *Handler) Reread(e onceward.Event, p onceward.Payload) *onceward.Arrival
 	}
 	for _, op := range source.Operations {
 		if op.wants(r.Type) {
-			r.Operations = append(r.Operations, onceward.Planned{Name: op.Name, Effect: op.Effect, Order: order})
+			r.Operations = append(r.Operations, onceward.Planned{Name: op.Name, Effect: op.Effect, Plan: op.Plan, Order: order})
 		}
 	}
 	return &r

@@ -37,7 +37,9 @@ type memoryStore struct {
 	admissions []*onceward.Admission
 	calls      int // of any method
 	copies     int
-	conflicts  []bool // hold, of each
+	conflicts  []onceward.OnConflict // the policy, of each
+	contents   [][32]byte            // under which content each was recorded
+	rivals     []onceward.Evidence
 	err        error
 	copyErr    error // of what is recorded about known events
 	hang       bool
@@ -109,26 +111,33 @@ func (s *memoryStore) Payload(_ context.Context, id onceward.EventID) (onceward.
 	return p, nil
 }
 
-func (s *memoryStore) RecordCopy(context.Context, onceward.EventID, *onceward.Admission) ([]onceward.Operation, error) {
+func (s *memoryStore) RecordCopy(_ context.Context, id onceward.EventID, _ *onceward.Admission, _ *onceward.Arrival) (onceward.Admitted, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
 	if s.copyErr != nil {
-		return nil, s.copyErr
+		return onceward.Admitted{}, s.copyErr
 	}
 	s.copies++
-	return nil, nil
+	return onceward.Admitted{Event: id, Verdict: onceward.Duplicate}, nil
 }
 
-func (s *memoryStore) RecordConflict(_ context.Context, _ onceward.EventID, _ *onceward.Admission, _ *onceward.Arrival, hold bool) ([]onceward.Operation, error) {
+func (s *memoryStore) Rivals(context.Context, onceward.EventID, int) ([]onceward.Evidence, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rivals, nil
+}
+
+func (s *memoryStore) RecordConflict(_ context.Context, id onceward.EventID, _ *onceward.Admission, r *onceward.Arrival, policy onceward.OnConflict) (onceward.Admitted, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
 	if s.copyErr != nil {
-		return nil, s.copyErr
+		return onceward.Admitted{}, s.copyErr
 	}
-	s.conflicts = append(s.conflicts, hold)
-	return nil, nil
+	s.conflicts = append(s.conflicts, policy)
+	s.contents = append(s.contents, r.Content)
+	return onceward.Admitted{Event: id, Verdict: onceward.Conflicting, FirstSeen: id.Time()}, nil
 }
 
 func (s *memoryStore) called() int {

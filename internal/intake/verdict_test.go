@@ -70,7 +70,7 @@ func TestTheAnswersToAuthenticDeliveries(t *testing.T) {
 				o = versioned
 			}
 			r := newRig(t, o, func(r *rig) {
-				r.source.Strict, r.source.Reject = c.strict, c.reject
+				r.source.Strict, r.source.OnConflict = c.strict, rejecting(c.reject)
 				r.places.free = 8
 			})
 			a := r.deliver(c.body)
@@ -92,12 +92,19 @@ func TestTheAnswersToAuthenticDeliveries(t *testing.T) {
 	}
 }
 
+func rejecting(yes bool) onceward.OnConflict {
+	if yes {
+		return onceward.RejectConflict
+	}
+	return onceward.HoldConflict
+}
+
 func TestAContradictionHoldsItsOperationsUnlessItIsRejected(t *testing.T) {
 	for _, reject := range []bool{false, true} {
-		r := newRig(t, shop(), func(r *rig) { r.source.Reject = reject })
+		r := newRig(t, shop(), func(r *rig) { r.source.OnConflict = rejecting(reject) })
 		r.deliver(paid)
 		r.deliver(`{"id":"e1","type":"order.paid","amount":6}`)
-		if len(r.store.conflicts) != 1 || r.store.conflicts[0] == reject || r.store.copies != 0 {
+		if len(r.store.conflicts) != 1 || r.store.conflicts[0] != rejecting(reject) || r.store.copies != 0 {
 			t.Errorf("reject %t: conflicts %v, copies %d", reject, r.store.conflicts, r.store.copies)
 		}
 	}

@@ -148,7 +148,7 @@ func TestNeitherAnAnswerNorTheLogHoldsASecret(t *testing.T) {
 	gitlab := provider.Options{Provider: "gitlab", SourceID: "shop", Secrets: []provider.Secret{{Label: "secret 1", Value: sharedSecret}}}
 	for _, o := range []provider.Options{shop(), gitlab} {
 		for _, body := range []string{paid, `{"id":"SENTINEL`, ``, `{"id":"e1","type":"order.paid","amount":"SENTINEL"}`} {
-			r := newRig(t, o, func(r *rig) { r.source.Strict, r.source.Reject = true, true })
+			r := newRig(t, o, func(r *rig) { r.source.Strict, r.source.OnConflict = true, onceward.RejectConflict })
 			seen := ""
 			try := func(q *http.Request) {
 				a := r.send(q)

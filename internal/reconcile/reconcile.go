@@ -160,7 +160,7 @@ func (r *Reconciler) ask(ctx context.Context, t Target, q onceward.Inquired) boo
 	if ctx.Err() != nil {
 		return true
 	}
-	f := t.Asker.Ask(ctx, q.Key.Downstream(o.Name, o.Generation, o.StepName()))
+	f := t.Asker.Ask(ctx, o.Downstream(q.Key, o.StepName()))
 	if ctx.Err() != nil && f.Presence == onceward.Unclear {
 		return true // the question was cut, which says nothing
 	}

@@ -80,7 +80,7 @@ var admitCases = map[string]func(*suite){
 		id := s.one("e1")
 		second := s.arrival("e1", "other")
 		for range 2 {
-			if _, err := s.RecordConflict(ctx, id.Event, s.admission(second), &second, true); err != nil {
+			if _, err := s.RecordConflict(ctx, id.Event, s.admission(second), &second, onceward.HoldConflict); err != nil {
 				s.Fatal(err)
 			}
 		}
@@ -98,7 +98,7 @@ var admitCases = map[string]func(*suite){
 		id := s.one("e1")
 		l := s.take("w1", onceward.Keyed)
 		second := s.arrival("e1", "other")
-		if _, err := s.RecordConflict(ctx, id.Event, s.admission(second), &second, true); err != nil {
+		if _, err := s.RecordConflict(ctx, id.Event, s.admission(second), &second, onceward.HoldConflict); err != nil {
 			s.Fatal(err)
 		}
 		if _, err := s.Settle(ctx, l.Lease, onceward.Succeeded("r1"), limits); err != nil {

@@ -118,7 +118,7 @@ var listCases = map[string]func(*suite){
 		s.admit(held)
 		id := s.one("e2")
 		second := s.arrival("e2", "other")
-		if _, err := s.RecordConflict(ctx, id.Event, s.admission(second), &second, true); err != nil {
+		if _, err := s.RecordConflict(ctx, id.Event, s.admission(second), &second, onceward.HoldConflict); err != nil {
 			s.Fatal(err)
 		}
 		s.one("e3")

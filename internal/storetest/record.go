@@ -170,7 +170,7 @@ var changes = map[string]struct {
 		id := s.one("e")
 		for _, body := range []string{"other", "yet another"} {
 			other := s.arrival("e", body)
-			if _, err := s.RecordConflict(ctx, id.Event, s.admission(other), &other, true); err != nil {
+			if _, err := s.RecordConflict(ctx, id.Event, s.admission(other), &other, onceward.HoldConflict); err != nil {
 				s.Fatal(err)
 			}
 			if body == "other" {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/onceward/onceward"
 )
@@ -162,6 +163,41 @@ var replayCases = map[string]func(*suite){
 			s.Fatal(got)
 		}
 		s.counts("processing=1 completed=1")
+	},
+	"redelivery past the destination's memory of the key needs consent": func(s *suite) {
+		id := s.done("e1")
+		remembering := func(r *onceward.Replay) { r.KeyMemory = map[string]time.Duration{"fulfil": time.Hour} }
+		s.clock.Advance(59 * time.Minute)
+		if got := did(s.replay(id.Event, onceward.Redeliver, remembering, dry)); got != "redelivered T0b" {
+			s.Fatal(got)
+		}
+		s.clock.Advance(2 * time.Minute)
+		if _, err := s.Replay(ctx, id.Event, replayOf(onceward.Redeliver, remembering)); !errors.Is(err, onceward.ErrConsent) {
+			s.Fatalf("got %v", err)
+		}
+		s.replay(id.Event, onceward.Redeliver, remembering, consenting)
+		// The key is as old as its first call, also for the redelivery.
+		l := s.take("w", onceward.Keyed)
+		if want := s.want(id, onceward.Completed).IntentAt; !l.Operation.IntentAt.Equal(want) || want.IsZero() {
+			s.Fatalf("intent at %v, want %v", l.Operation.IntentAt, want)
+		}
+	},
+	"redelivery of several steps repeats all of them, with consent": func(s *suite) {
+		id := s.one("e1", planned(twoSteps, onceward.Keyed))
+		s.end(s.the(0, twoSteps, onceward.Keyed), onceward.Succeeded("acc"), twoSteps)
+		s.end(s.the(1, twoSteps, onceward.Keyed), onceward.Succeeded("sent"), twoSteps)
+		if _, err := s.Replay(ctx, id.Event, replayOf(onceward.Redeliver)); !errors.Is(err, onceward.ErrConsent) {
+			s.Fatalf("got %v", err)
+		}
+		s.replay(id.Event, onceward.Redeliver, consenting)
+		l := s.the(0, twoSteps, onceward.Keyed)
+		if l.Operation.Redelivery != 1 || l.Operation.Step != 0 || len(l.Results) != 0 || l.Operation.StepName() != "account" {
+			s.Fatalf("%+v", l)
+		}
+		s.end(l, onceward.Succeeded("acc"), twoSteps)
+		if l := s.the(1, twoSteps, onceward.Keyed); l.Operation.Attempt != 4 {
+			s.Fatalf("%+v", l)
+		}
 	},
 	"redelivery to who does not deduplicate needs consent": func(s *suite) {
 		id := s.one("e1", unsafely)

@@ -195,7 +195,7 @@ var stepCases = map[string]func(*suite){
 		s.end(s.the(0, twoSteps, onceward.Keyed), onceward.Succeeded("acc_1"), twoSteps)
 		s.end(s.the(1, twoSteps, onceward.Keyed), onceward.NotApplied("503", s.clock.Now()), twoSteps)
 		other := s.arrival("e1", "other")
-		if _, err := s.RecordConflict(ctx, id.Event, s.admission(other), &other, true); err != nil {
+		if _, err := s.RecordConflict(ctx, id.Event, s.admission(other), &other, onceward.HoldConflict); err != nil {
 			s.Fatal(err)
 		}
 		s.want(id, onceward.FailedBeforeEffect)

@@ -17,8 +17,13 @@ import (
 // Store is everything that the rooms ask of a store.
 type Store interface {
 	Admit(context.Context, *onceward.Admission) ([]onceward.Admitted, error)
-	RecordCopy(context.Context, onceward.EventID, *onceward.Admission) ([]onceward.Operation, error)
-	RecordConflict(context.Context, onceward.EventID, *onceward.Admission, *onceward.Arrival, bool) ([]onceward.Operation, error)
+	RecordCopy(context.Context, onceward.EventID, *onceward.Admission, *onceward.Arrival) (onceward.Admitted, error)
+	RecordConflict(context.Context, onceward.EventID, *onceward.Admission, *onceward.Arrival, onceward.OnConflict) (onceward.Admitted, error)
+	Rivals(context.Context, onceward.EventID, int) ([]onceward.Evidence, error)
+	Conflicts(context.Context, onceward.ConflictQuery) ([]onceward.Conflict, string, error)
+	Conflict(context.Context, int64) (onceward.Conflict, error)
+	DecideConflict(context.Context, int64, onceward.Keep, *onceward.Arrival, onceward.Decision) ([]onceward.Replayed, error)
+	Carried(context.Context, onceward.OperationID) (onceward.Payload, error)
 	Claim(context.Context, onceward.ClaimRequest) ([]onceward.Leased, time.Time, error)
 	Intend(context.Context, onceward.Lease, time.Duration) (onceward.Lease, error)
 	Renew(context.Context, onceward.Lease, time.Duration) (onceward.Lease, error)
@@ -88,7 +93,7 @@ type Open func(t *testing.T, clock *Clock) Store
 func Run(t *testing.T, fresh func(t *testing.T) Open) {
 	for name, group := range map[string]map[string]func(*suite){
 		"admit": admitCases, "lease": leaseCases, "settle": settleCases, "operator": operatorCases, "list": listCases, "memory": memoryCases, "order": orderCases,
-		"step": stepCases, "reconcile": reconcileCases, "record": recordCases, "replay": replayCases, "bulk": bulkCases,
+		"step": stepCases, "reconcile": reconcileCases, "record": recordCases, "replay": replayCases, "bulk": bulkCases, "conflict": conflictCases,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for name, test := range group {

@@ -191,15 +191,22 @@ CREATE TABLE delivery (
 
 -- Deliveries that contradict their event, each content once.
 CREATE TABLE evidence (
-  id      INTEGER PRIMARY KEY,
-  event   INTEGER NOT NULL,
-  at      INTEGER NOT NULL,
-  count   INTEGER NOT NULL,
-  content BLOB NOT NULL,
-  segment INTEGER,
-  slot    INTEGER,
-  UNIQUE (event, content)
+  id          INTEGER PRIMARY KEY, -- from the events' numbers, never used again
+  event       INTEGER NOT NULL,
+  at          INTEGER NOT NULL,
+  count       INTEGER NOT NULL,
+  content     BLOB NOT NULL,
+  type        TEXT,
+  version     TEXT,
+  occurred_at INTEGER,
+  decided     INTEGER NOT NULL DEFAULT 0 CHECK (decided BETWEEN 0 AND 6),
+  decided_at  INTEGER,
+  segment     INTEGER,
+  slot        INTEGER,
+  UNIQUE (event, content),
+  CHECK ((decided = 0) = (decided_at IS NULL))
 ) STRICT;
+CREATE INDEX evidence_open ON evidence (id) WHERE decided = 0;
 
 CREATE TABLE audit (
   id       INTEGER PRIMARY KEY,

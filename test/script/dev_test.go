@@ -59,3 +59,15 @@ func operationIDCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Setenv("OPERATION", page.Items[0].ID)
 }
+
+// conflictIDCommand puts the newest open conflict into $CONFLICT.
+func conflictIDCommand(ts *testscript.TestScript, neg bool, args []string) {
+	positive(ts, neg)
+	usage(ts, len(args) == 0, "conflict-id")
+	var page struct{ Items []struct{ ID string } }
+	of(ts).ask(ts, "/v1/conflicts?limit=1", &page)
+	if len(page.Items) != 1 {
+		ts.Fatalf("no conflict is open")
+	}
+	ts.Setenv("CONFLICT", page.Items[0].ID)
+}

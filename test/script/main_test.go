@@ -61,7 +61,7 @@ func TestStories(t *testing.T) {
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"gateway": gatewayCommand, "dev": devCommand, "event-id": eventIDCommand, "operation-id": operationIDCommand, "onceward": oncewardCommand, "wait-log": waitLogCommand,
+			"gateway": gatewayCommand, "dev": devCommand, "event-id": eventIDCommand, "operation-id": operationIDCommand, "conflict-id": conflictIDCommand, "onceward": oncewardCommand, "wait-log": waitLogCommand,
 			"sink": sinkCommand, "peer": peerCommand, "refused": refusedCommand, "release": releaseCommand,
 			"effects": effectsCommand, "attempts": attemptsCommand, "keys": keysCommand, "overlap": overlapCommand, "no-repeats": noRepeatsCommand,
 			"sinkbody": sinkBodyCommand, "sinksigned": sinkSignedCommand, "sinkrequest": sinkRequestCommand, "gap": gapCommand,
