@@ -47,6 +47,11 @@ func TestEverySender(t *testing.T) {
 		tried++
 		t.Run(c.Name, func(t *testing.T) {
 			first, second := testSecret(c, 0), testSecret(c, 1)
+			if s, err := provider.New(provider.Options{Provider: c.Name, SourceID: "s", Secrets: []provider.Secret{first}}); err != nil {
+				t.Fatal(err)
+			} else if s.Contract().IDSigned != c.IDSigned && c.Name != "svix" {
+				t.Errorf("the contract says that its id is signed: %v; its expressions say %v", c.IDSigned, s.Contract().IDSigned)
+			}
 			source := func(secrets ...provider.Secret) *provider.Source {
 				s, err := provider.New(provider.Options{Provider: c.Name, SourceID: "s", Secrets: secrets})
 				if err != nil {

@@ -29,6 +29,8 @@ type commands struct {
 	Verify  verifyCommand  `cmd:"" help:"Say why a signature does or does not hold."`
 	Send    sendCommand    `cmd:"" help:"Sign an event as any sender would, and send it."`
 
+	Backfill backfillCommand `cmd:"" help:"Ask a sender's API for what was missed, and bring it in."`
+
 	Providers    providersCommand    `cmd:"" help:"Look at the senders that are built in."`
 	Events       eventsCommand       `cmd:"" help:"Look at events, and take them up again."`
 	Conflicts    conflictsCommand    `cmd:"" help:"Look at contents that contradict their events, and decide."`

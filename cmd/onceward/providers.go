@@ -57,7 +57,13 @@ func (p *providersShowCommand) Run(a *app) error {
 		row("tolerance", c.Tolerance.String())
 	}
 	row("rotation", c.Rotation)
+	row("batch", c.Items)
 	row("identity", strings.Join(c.ID, " + "))
+	for _, other := range c.OtherIDs {
+		row("or else", strings.Join(other, " + "))
+	}
+	row("of forms", strings.Join(c.FormID, " + "))
+	row("level trigger", map[bool]string{true: "yes: each delivery is an event of its own"}[c.Level])
 	row("unique within", c.Scope)
 	row("id is signed", yesNo(c.IDSigned))
 	row("because", c.IDNote)
@@ -70,6 +76,7 @@ func (p *providersShowCommand) Run(a *app) error {
 	if c.Deadline > 0 {
 		row("deadline", c.Deadline.String())
 	}
+	row("wants to hear", strings.TrimSpace(fmt.Sprintf("%d %s", c.Success.Status, c.Success.ContentType)))
 	row("sends again on", c.RetryOn)
 	row("gives up on", c.StopOn)
 	row("unsubscribes on", c.Unsubs)
@@ -90,30 +97,39 @@ func (p *providersShowCommand) Run(a *app) error {
 
 // contractShape is a contract in JSON; durations are in seconds.
 type contractShape struct {
-	Name         string   `json:"name"`
-	Title        string   `json:"title"`
-	Revision     string   `json:"revision"`
-	Category     string   `json:"category"`
-	Confidence   string   `json:"confidence"`
-	Sources      []string `json:"sources"`
-	Scheme       string   `json:"scheme"`
-	Headers      []string `json:"headers"`
-	Tolerance    float64  `json:"tolerance_seconds"`
-	ID           []string `json:"id"`
-	Scope        string   `json:"scope"`
-	IDSigned     bool     `json:"id_signed"`
-	Type         string   `json:"type"`
-	OccurredAt   string   `json:"occurred_at"`
-	Version      string   `json:"version"`
-	Account      string   `json:"account"`
-	Mode         string   `json:"mode"`
-	Deadline     float64  `json:"deadline_seconds"`
-	RetryHorizon float64  `json:"retry_horizon_seconds"`
-	ManualWindow float64  `json:"manual_window_seconds"`
-	Memory       float64  `json:"memory_seconds"`
-	Volatile     []string `json:"volatile"`
-	MaxBody      int64    `json:"max_body"`
-	Weaknesses   []string `json:"weaknesses"`
+	Name         string     `json:"name"`
+	Title        string     `json:"title"`
+	Revision     string     `json:"revision"`
+	Category     string     `json:"category"`
+	Confidence   string     `json:"confidence"`
+	Sources      []string   `json:"sources"`
+	Scheme       string     `json:"scheme"`
+	Headers      []string   `json:"headers"`
+	Tolerance    float64    `json:"tolerance_seconds"`
+	Rotation     string     `json:"rotation"`
+	Items        string     `json:"items"`
+	ID           []string   `json:"id"`
+	OtherIDs     [][]string `json:"other_ids"`
+	Level        bool       `json:"level_trigger"`
+	Scope        string     `json:"scope"`
+	IDSigned     bool       `json:"id_signed"`
+	Type         string     `json:"type"`
+	OccurredAt   string     `json:"occurred_at"`
+	Version      string     `json:"version"`
+	Account      string     `json:"account"`
+	Mode         string     `json:"mode"`
+	Handshake    string     `json:"handshake"`
+	Success      int        `json:"success_status"`
+	RetryOn      string     `json:"retries_on"`
+	StopOn       string     `json:"gives_up_on"`
+	Unsubs       string     `json:"unsubscribes_on"`
+	Deadline     float64    `json:"deadline_seconds"`
+	RetryHorizon float64    `json:"retry_horizon_seconds"`
+	ManualWindow float64    `json:"manual_window_seconds"`
+	Memory       float64    `json:"memory_seconds"`
+	Volatile     []string   `json:"volatile"`
+	MaxBody      int64      `json:"max_body"`
+	Weaknesses   []string   `json:"weaknesses"`
 }
 
 func printContracts(a *app, contracts []provider.Contract) error {
@@ -121,7 +137,8 @@ func printContracts(a *app, contracts []provider.Contract) error {
 	for i, c := range contracts {
 		shapes[i] = contractShape{
 			c.Name, c.Title, c.Revision, c.Category, c.Confidence, c.SourceDocs, c.Scheme, c.Headers, c.Tolerance.Seconds(),
-			c.ID, c.Scope, c.IDSigned, c.Type, c.OccurredAt, c.Version, c.Account, c.Mode, c.Deadline.Seconds(),
+			c.Rotation, c.Items, c.ID, c.OtherIDs, c.Level, c.Scope, c.IDSigned, c.Type, c.OccurredAt, c.Version, c.Account, c.Mode,
+			c.Handshake, c.Success.Status, c.RetryOn, c.StopOn, c.Unsubs, c.Deadline.Seconds(),
 			c.RetryHorizon.Seconds(), c.ManualWindow.Seconds(), c.Memory.Seconds(), c.Volatile, c.MaxBody, c.Weaknesses(),
 		}
 	}

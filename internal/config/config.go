@@ -82,6 +82,7 @@ type Source struct {
 	Items         string        `yaml:"items" doc:"The body is a batch: one event per item. body:PATH of the list, or body when the body itself is the list."`
 	OnConflict    string        `yaml:"on_conflict" default:"quarantine" enum:"quarantine,reject,newer" doc:"A known event with other content: quarantine keeps both, holds what has had no effect and answers 200; reject answers 422; newer is for senders that update under one id: a content that did not occur earlier (occurred_at; without it, that came later) runs as an operation of its own, under its own key."`
 	OnStale       string        `yaml:"on_stale" default:"review" enum:"review" later:"accept,reject" doc:"An event older than the memory: review quarantines it."`
+	Backfill      *Backfill     `yaml:"backfill" doc:"How onceward backfill asks the sender for what was missed: github and stripe."`
 	Strict        bool          `yaml:"strict" doc:"Answer 422 instead of 200 to what is authentic but cannot be processed."`
 	_             later         `yaml:"kind" later:"sources that one's own clients post to"`
 	_             later         `yaml:"wait" later:"answers that wait for the operation's result"`
@@ -99,6 +100,13 @@ type Order struct {
 	OnGap   string        `yaml:"on_gap" default:"quarantine" enum:"quarantine,proceed,refetch" doc:"strict: what happens when it did not come. What comes late after proceed or refetch is superseded."`
 	Stuck   string        `yaml:"stuck" default:"block" enum:"block,skip" doc:"Whether a predecessor that is parked (unknown outcome, dead, quarantined) holds its object's events up until a person decides, or is skipped."`
 	Hold    int           `yaml:"hold" default:"1000" min:"1" doc:"How many events of one object may wait, at most 4000; the newest beyond that are quarantined."`
+}
+
+// Backfill is how the sender's public API is asked for what was missed.
+type Backfill struct {
+	Token Secret `yaml:"token" required:"the sender's API asks who is calling" doc:"Token for the sender's API: for Stripe a restricted key that may read events, for GitHub one that may administer the hook."`
+	Hook  string `yaml:"hook" doc:"GitHub: which hook, repos/OWNER/NAME/hooks/ID or orgs/NAME/hooks/ID."`
+	URL   string `yaml:"url" doc:"Base URL of the API; the sender's own when left out."`
 }
 
 // Retention says how long a source's events are remembered. It is a minimum:

@@ -81,7 +81,7 @@ func TestFullFile(t *testing.T) {
 					config.NewSecret("whsec_written_here", "literal"),
 				},
 				Retention: config.Retention{Keys: 120 * day, Payloads: 14 * day}, RepeatIDs: []string{"evt_00000000000000"},
-				Tolerance: 10 * time.Minute, Strict: true, OnConflict: "reject", Repeat: "once", OnStale: "review",
+				Tolerance: 10 * time.Minute, Strict: true, Backfill: &config.Backfill{Token: config.NewSecret("whsec_from_env", "${STRIPE_SECRET}"), URL: "https://api.example.com"}, OnConflict: "reject", Repeat: "once", OnStale: "review",
 			},
 			{
 				Name: "std", StableID: "standard", Provider: "standard-webhooks", Mode: "any", SecretLiteral: true, HideIDs: true,

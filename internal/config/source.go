@@ -32,6 +32,7 @@ func (v *validator) source(s *Source) {
 		}
 	}
 	v.order(field, s)
+	v.backfill(field, s)
 	v.retention(field, &s.Retention)
 	if s.Repeat == "coalesce" && s.OnConflict == "newer" {
 		v.add(field+".repeat", "coalesce cannot go with on_conflict newer: a level trigger says only that something changed, so its body has no revisions")
@@ -181,6 +182,25 @@ func (v *validator) order(field string, s *Source) {
 		if _, given := v.at[field+"."+only.name]; given && !slices.Contains(only.modes, o.Mode) {
 			v.add(field+"."+only.name, "means nothing with mode %s; leave it out", o.Mode)
 		}
+	}
+}
+
+func (v *validator) backfill(field string, s *Source) {
+	b := s.Backfill
+	if b == nil {
+		return
+	}
+	field += ".backfill"
+	switch {
+	case s.Provider != "github" && s.Provider != "stripe":
+		v.add(field, "is for github and stripe; of %s no list of events is known, send again from its console", shorten(s.Provider))
+	case s.Provider == "github" && b.Hook == "":
+		v.add(field+".hook", "is missing: repos/OWNER/NAME/hooks/ID or orgs/NAME/hooks/ID")
+	case s.Provider != "github" && b.Hook != "":
+		v.add(field+".hook", "is for github only")
+	}
+	if b.URL != "" {
+		v.url(field+".url", b.URL)
 	}
 }
 

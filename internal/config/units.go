@@ -43,6 +43,9 @@ var durationUnits = [...]struct {
 
 var errDuration = errors.New("is not a duration; write a whole number and a unit, such as 500ms, 10s, 5m, 24h or 90d")
 
+// ParseDuration reads a duration as configurations write it: 90s, 5m, 24h, 3d.
+func ParseDuration(text string) (time.Duration, error) { return parseDuration(text) }
+
 // parseDuration reads whole numbers with units, one or several: 10s, 1h30m, 90d.
 func parseDuration(text string) (time.Duration, error) {
 	var total time.Duration

@@ -64,7 +64,7 @@ func TestStories(t *testing.T) {
 			"gateway": gatewayCommand, "dev": devCommand, "event-id": eventIDCommand, "operation-id": operationIDCommand, "conflict-id": conflictIDCommand, "onceward": oncewardCommand, "wait-log": waitLogCommand,
 			"sink": sinkCommand, "peer": peerCommand, "refused": refusedCommand, "release": releaseCommand,
 			"effects": effectsCommand, "attempts": attemptsCommand, "keys": keysCommand, "overlap": overlapCommand, "no-repeats": noRepeatsCommand,
-			"sinkbody": sinkBodyCommand, "sinksigned": sinkSignedCommand, "sinkrequest": sinkRequestCommand, "gap": gapCommand,
+			"sender-api": senderAPICommand, "sinkbody": sinkBodyCommand, "sinksigned": sinkSignedCommand, "sinkrequest": sinkRequestCommand, "gap": gapCommand,
 			"body": bodyCommand, "post": postCommand, "wait-post": waitPostCommand, "deliver": deliverCommand, "storm": stormCommand,
 			"kill-rounds": killRoundsCommand, "flood": floodCommand, "slow": slowCommand, "hoard": hoardCommand,
 			"wait-state": waitStateCommand, "settled": settledCommand, "rows": rowsCommand, "get": getCommand,
