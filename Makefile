@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: demo test build bench fuzz generate clean
+.PHONY: demo test torture build bench fuzz generate clean
 
 demo: build ## the main job on embedded SQLite; needs Go and make only
 	./bin/onceward demo
@@ -12,6 +12,9 @@ build:
 
 test: ## everything that must hold; installs what it needs when root on Debian
 	./scripts/test
+
+torture: ## every fault, at length: the explorer's large bound, kills at every gap; writes docs/reliability.md
+	./scripts/torture
 
 bench: build ## measures against baselines in the same run and writes docs/performance.md
 	$(GO) run ./bench -gateway ./bin/onceward

@@ -54,7 +54,7 @@ var allowed = map[string][]string{
 var anything = []string{"*"}
 
 // testOnly packages are never imported by anything that ends in a binary.
-var testOnly = []string{"testing", module + "/internal/storetest", module + "/internal/testkit"}
+var testOnly = []string{"testing", module + "/internal/storetest", module + "/internal/testkit", module + "/internal/explore"}
 
 // maxFanOut is how many of our packages one may know; the wiring is excepted.
 const maxFanOut = 6
