@@ -37,6 +37,7 @@ var allowed = map[string][]string{
 	"internal/api":         {"", "internal/telemetry"},
 	"internal/backfill":    {},
 	"internal/storetest":   {""},
+	"internal/explore":     {""},
 	"internal/testkit":     {""},
 	"internal/gateway":     anything,
 	"cmd/onceward":         anything,
