@@ -73,7 +73,7 @@ func TestWhatWasHandedBackHasNotBegun(t *testing.T) {
 		"a keyed operation before its intent":       {onceward.Keyed, false, false, 2, onceward.FailedBeforeEffect},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := onceward.Operation{State: onceward.Processing, Effect: test.effect, Intent: test.intent, Doubt: test.doubt, Attempt: test.number, Fence: 5, Owner: "w1", DueAt: noon.Add(time.Minute)}
+			o := onceward.Operation{State: onceward.Processing, Effect: test.effect, Intent: test.intent, IntentAt: noon, Doubt: test.doubt, Attempt: test.number, Fence: 5, Owner: "w1", DueAt: noon.Add(time.Minute)}
 			after, _, err := o.HandBack(lease(o), noon)
 			if err != nil || after.State != test.state || after.Intent != test.doubt || after.Doubt != test.doubt || after.Attempt != test.number-1 || after.Fence != 6 || after.Owner != "" || !after.DueAt.Equal(noon) {
 				t.Fatalf("%+v, %v", after, err)

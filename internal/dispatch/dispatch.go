@@ -343,10 +343,14 @@ func (d *Dispatcher) Wake(name string) {
 	}
 }
 
-// WakeAt says that an operation is due where it stands.
+// WakeAt says how an operation stands now: it may be due where it stands, and
+// its successor may be, too.
 func (d *Dispatcher) WakeAt(o onceward.Operation) {
 	if op := d.at(o.Name, o.Step); op != nil && !o.DueAt.IsZero() {
 		op.wakeAt(o.DueAt)
+	}
+	if op := d.at(o.Name, 0); op != nil && (o.Stream != 0 || o.Followed) {
+		op.wakeAt(d.o.Now())
 	}
 }
 

@@ -218,12 +218,13 @@ func (d *Dispatcher) settled(j job, out onceward.Outcome, o onceward.Operation) 
 	if !o.AskAt.IsZero() {
 		d.o.OnUnknown()
 	}
-	if o.Stream != 0 || o.Followed { // its successor may be due now
-		d.at(o.Name, 0).wakeAt(d.o.Now())
-	}
 	level := slog.LevelDebug
 	switch o.State {
 	case onceward.Completed:
+	case onceward.Processing:
+		if level = slog.LevelInfo; o.Step > j.op.step { // a step is done
+			level = slog.LevelDebug
+		}
 	case onceward.DeadLettered, onceward.UnknownOutcome:
 		if level = slog.LevelError; !o.AskAt.IsZero() {
 			level = slog.LevelWarn // the other side is asked before a person is

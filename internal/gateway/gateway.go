@@ -128,7 +128,7 @@ func (g *Gateway) begin(w *work) error {
 	}
 	w.reconciler = reconcile.New(reconcile.Options{
 		Store: g.store, Targets: w.plan.targets, Paused: w.dispatcher.Paused, Log: g.log,
-		Due: func(o onceward.Operation) { g.current.Load().dispatcher.WakeAt(o) },
+		Decided: func(o onceward.Operation) { g.current.Load().dispatcher.WakeAt(o) },
 	})
 	g.metrics.Declare(slices.Collect(maps.Keys(w.plan.sources)), slices.Collect(maps.Keys(w.plan.routes)))
 	var ctx context.Context
@@ -181,6 +181,7 @@ func (g *Gateway) sweep() {
 		Store: g.store, Every: g.config.Sweep.Every, Log: g.log,
 		Limits:   func() map[string][]onceward.Limits { return g.current.Load().dispatcher.Limits() },
 		Shortest: func() time.Duration { return g.current.Load().plan.shortest },
+		Moved:    func() { g.current.Load().reconciler.Wake() },
 	}
 	go func() {
 		defer close(g.swept)

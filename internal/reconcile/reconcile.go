@@ -43,10 +43,10 @@ type Options struct {
 	Targets []Target
 	// Paused tells that a destination gets no calls; questions are calls, too.
 	Paused func(destination string) bool
-	// Due is told of an operation that is due again, and where it stands.
-	Due func(onceward.Operation)
-	Log *slog.Logger
-	Now func() time.Time
+	// Decided is told how an operation stands that is no longer unknown.
+	Decided func(onceward.Operation)
+	Log     *slog.Logger
+	Now     func() time.Time
 }
 
 // Reconciler asks about the operations of one process's destinations.
@@ -73,8 +73,8 @@ func New(o Options) *Reconciler {
 	if o.Paused == nil {
 		o.Paused = func(string) bool { return false }
 	}
-	if o.Due == nil {
-		o.Due = func(onceward.Operation) {}
+	if o.Decided == nil {
+		o.Decided = func(onceward.Operation) {}
 	}
 	r := &Reconciler{o: o}
 	for range o.Targets {
@@ -184,9 +184,9 @@ func (r *Reconciler) ask(ctx context.Context, t Target, q onceward.Inquired) boo
 		log.Info("asked about an unknown outcome without a clear answer", telemetry.KeyNextAt, after.AskAt)
 	default:
 		log.Info("the other side cleared up an unknown outcome", telemetry.KeyOutcome, f.Presence.String())
-		if !after.DueAt.IsZero() {
-			r.o.Due(after)
-		}
+	}
+	if after.State != onceward.UnknownOutcome {
+		r.o.Decided(after)
 	}
 	return true
 }

@@ -32,7 +32,10 @@ type Sweeper struct {
 	// Shortest is the shortest memory of keys that is configured; 0 forgets
 	// nothing.
 	Shortest func() time.Duration
-	Log      *slog.Logger
+	// Moved is told that operations of lost owners were moved: about some of
+	// them the other side can be asked.
+	Moved func()
+	Log   *slog.Logger
 
 	after onceward.EventID // where the last look at old keys ended
 }
@@ -64,7 +67,10 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 	if err := s.steps(ctx, func() (bool, error) {
 		moved, err := s.Store.Recover(ctx, s.Limits(), stepRows)
 		if moved > 0 && err == nil {
-			s.Log.Error("operations whose owner was lost need a person; onceward operations list --state unknown_outcome", "count", moved)
+			s.Log.Error("operations whose owner was lost may need a person; onceward operations list --state unknown_outcome", "count", moved)
+			if s.Moved != nil {
+				s.Moved()
+			}
 		}
 		return moved > 0, err
 	}); err != nil {
