@@ -178,7 +178,7 @@ func TestWhatIsDisputed(t *testing.T) {
 		"it was found, and the next step runs": {func() onceward.Operation { o := standing(onceward.Processing, 2); o.Step, o.Budget = 1, 1; return o }(), first, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			after, by, err := test.o.Dispute(test.l, noon)
+			after, by, err := test.o.Dispute(test.l, test.o.Budget, noon)
 			if test.state == 0 {
 				if !errors.Is(err, onceward.ErrFenced) || after != test.o {
 					t.Fatalf("%s %+v, %v; want no dispute", by, after, err)
@@ -191,7 +191,7 @@ func TestWhatIsDisputed(t *testing.T) {
 			if after.State == onceward.FailedBeforeEffect || after.State == onceward.Received {
 				t.Fatal("it would be repeated by itself")
 			}
-			if _, _, err := after.Dispute(test.l, noon); !errors.Is(err, onceward.ErrFenced) {
+			if _, _, err := after.Dispute(test.l, test.o.Budget, noon); !errors.Is(err, onceward.ErrFenced) {
 				t.Fatalf("disputed twice: %v", err)
 			}
 		})
@@ -200,7 +200,7 @@ func TestWhatIsDisputed(t *testing.T) {
 
 func TestNothingRepeatsADisputedStepByItself(t *testing.T) {
 	disputed := onceward.Operation{State: onceward.Processing, Effect: onceward.Lookup, Fence: 6, Attempt: 2, Owner: "w2", DueAt: noon}
-	disputed, _, err := disputed.Dispute(onceward.Lease{Fence: 3, Attempt: 1, Effect: onceward.Lookup}, noon)
+	disputed, _, err := disputed.Dispute(onceward.Lease{Fence: 3, Attempt: 1, Effect: onceward.Lookup}, 0, noon)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func moves() []move {
 		{"Reconcile without an answer", reconcile(onceward.Unclear), []onceward.State{unknown}, false},
 		{"Dispute", func(o onceward.Operation, l onceward.Lease) (onceward.Operation, string, error) {
 			l.Fence, l.Attempt, l.Effect = l.Fence-3, l.Attempt-1, o.Effect
-			return o.Dispute(l, noon)
+			return o.Dispute(l, 0, noon)
 		}, onceward.States(), false},
 		{"Expire", func(o onceward.Operation, _ onceward.Lease) (onceward.Operation, string, error) {
 			return o.Expire(limits, noon)
