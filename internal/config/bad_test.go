@@ -168,12 +168,18 @@ func FuzzConfig(f *testing.F) {
 			t.Fatalf("accepted without a rule kept: %+v", c)
 		}
 		for _, o := range c.Operations {
-			if len(o.Sources) == 0 || o.Destination == "" || o.Lease <= 0 {
+			one := o.Destination != "" && o.Lease > 0
+			if len(o.Sources) == 0 || one == (len(o.Steps) > 0) {
 				t.Fatalf("accepted operation %+v", o)
+			}
+			for _, s := range o.Steps {
+				if s.Name == "" || s.Destination == "" || s.Lease <= 0 {
+					t.Fatalf("accepted step %+v of %+v", s, o)
+				}
 			}
 		}
 		for _, d := range c.Destinations {
-			if d.Effect != "keyed" && d.Effect != "unsafe" || d.Retry.Attempts < 1 || d.Concurrency < 1 {
+			if d.Effect != "keyed" && d.Effect != "unsafe" && d.Effect != "lookup" || (d.Effect == "lookup") != (d.Lookup != nil) || d.Retry.Attempts < 1 || d.Concurrency < 1 {
 				t.Fatalf("accepted destination %+v", d)
 			}
 		}

@@ -108,7 +108,15 @@ func TestFullFile(t *testing.T) {
 			{
 				Name: "billing", URL: "http://127.0.0.1:9000/hooks", Effect: "keyed", Secrets: []config.Secret{config.NewSecret("whsec_AAEC", "${BILLING_SECRET}")},
 				Timeout: 20 * time.Second, Retry: config.Retry{Attempts: 3, First: 500 * time.Millisecond, Max: time.Hour}, Concurrency: 4,
-				Rate: config.Rate{Count: 100, Per: time.Second}, Result: "header:Onceward-Result", AllowPrivate: true,
+				Rate: config.Rate{Count: 100, Per: time.Second}, Result: "header:Onceward-Result", KeyMemory: 36 * time.Hour, AllowPrivate: true,
+			},
+			{
+				Name: "bank", URL: "https://bank.example.com/payments", Effect: "lookup", Timeout: 10 * time.Second,
+				Lookup: &config.Lookup{
+					URL: "https://bank.example.com/payments/{key}", Present: []int{200, 202}, Absent: []int{404, 410}, Result: "body:id",
+					Settle: 2 * time.Minute, First: time.Second, Max: time.Minute, GiveUp: 2 * day,
+				},
+				Retry: config.Retry{Attempts: 9, First: 5 * time.Second, Max: day}, Concurrency: 16,
 			},
 			{
 				Name: "mail", URL: "https://mail.example.com/send", Effect: "unsafe", Timeout: 10 * time.Second,
@@ -118,6 +126,13 @@ func TestFullFile(t *testing.T) {
 		Operations: []config.Operation{
 			{Name: "fulfil", Sources: []string{"stripe-live"}, Types: []string{"checkout.session.completed", "payment_intent.*"}, Destination: "billing", Lease: time.Minute},
 			{Name: "notify", Sources: []string{"stripe-live", "legacy"}, Destination: "mail", Lease: 40 * time.Second},
+			{Name: "onboard", Sources: []string{"stripe-live"}, Steps: []config.Step{
+				{Name: "pay", Destination: "bank", Lease: 40 * time.Second},
+				{
+					Name: "welcome", Destination: "mail", Lease: 40 * time.Second, URL: "https://mail.example.com/{pay}/welcome",
+					Headers: []config.Header{{Name: "X-Payment", Value: "{pay}"}, {Name: "X-From", Value: "whsec_AAEC"}}, Body: "{\n  \"payment\": \"{pay}\"\n}\n",
+				},
+			}},
 		},
 		Workers: 8,
 		Sweep:   config.Sweep{Every: time.Minute},

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -165,5 +166,60 @@ func TestEverySourceSaysWhatItMeans(t *testing.T) {
 	}
 	if strings.Contains(fmt.Sprint(meaning), secretValue) {
 		t.Error("it holds the secret")
+	}
+}
+
+// withSteps is the small configuration with other destinations and operations.
+func withSteps(destinations, operations string) string {
+	before, _, _ := strings.Cut(small, "destinations:")
+	return before + "destinations:\n" + destinations + "operations:\n" + operations
+}
+
+// TestTextsOfStepsAreCheckedWhereTheyStand: a name that is not there, or not yet,
+// is an error at load, with its line.
+func TestTextsOfStepsAreCheckedWhereTheyStand(t *testing.T) {
+	const crm = `  crm: {url: "https://crm.example.com/a", effect: keyed}
+`
+	for name, test := range map[string]struct{ steps, want string }{
+		"a later step in a URL": {`{name: a, destination: crm, url: "https://crm.example.com/{b}"}, {name: b, destination: crm}`, ".steps[0].url: names {b}, which is no earlier step; there are {event}, {type}"},
+		"nobody in a header":    {`{name: a, destination: crm}, {name: b, destination: crm, headers: {X-Of: "{c}"}}`, ".steps[1].headers.X-Of: names {c}"},
+		"a body without quotes": {`{name: a, destination: crm}, {name: b, destination: crm, body: '{"x": {a}}'}`, ".steps[1].body: has a placeholder outside of a string"},
+		"another host":          {`{name: a, destination: crm, url: "https://evil.example.com/"}`, ".steps[0].url: must have its destination's scheme, host and port"},
+		"a name with a meaning": {`{name: event, destination: crm}`, ".steps[0].name: {event} means something else"},
+		"an own header of ours": {`{name: a, destination: crm, headers: {Webhook-Id: x}}`, ".steps[0].headers.Webhook-Id: header Webhook-Id is set by Onceward itself"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := parse(t, withSteps(crm, "  onboard: {source: gh, steps: ["+test.steps+"]}\n"), "{store}", "x.db", "{sink}", "http://127.0.0.1:1")
+			_, _, err := gateway.Meaning(c)
+			if err == nil || !strings.Contains(err.Error(), "operations.onboard"+test.want) {
+				t.Fatalf("got %v, want %s", err, test.want)
+			}
+			var problems config.Problems
+			if !errors.As(err, &problems) || problems[0].Line < 5 || problems[0].Column < 20 {
+				t.Errorf("it does not say where: %v", err)
+			}
+		})
+	}
+}
+
+func TestCheckWarnsWhenRetriesOutlastTheMemoryOfKeys(t *testing.T) {
+	for memory, warns := range map[string]bool{"10m": true, "1h": false} {
+		c := parse(t, withSteps(`  far: {url: "https://far.example.com/", effect: keyed, key_memory: `+memory+"}\n", "  carry: {source: gh, destination: far}\n"), "{store}", "x.db", "{sink}", "http://127.0.0.1:1")
+		_, warnings, err := gateway.Meaning(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(fmt.Sprint(warnings), "destinations.far.key_memory: is shorter than its retries may take"); got != warns {
+			t.Errorf("key_memory %s: %v", memory, warnings)
+		}
+	}
+}
+
+func TestCheckWarnsOfPrivateLookups(t *testing.T) {
+	c := parse(t, withSteps(`  far: {url: "https://far.example.com/", effect: lookup, lookup: {url: "http://10.0.0.1/{key}"}}
+`, "  carry: {source: gh, destination: far}\n"), "{store}", "x.db", "{sink}", "http://127.0.0.1:1")
+	_, warnings, err := gateway.Meaning(c)
+	if err != nil || !strings.Contains(fmt.Sprint(warnings), "destinations.far.lookup.url: is a private address") {
+		t.Errorf("%v, %v", warnings, err)
 	}
 }
