@@ -42,9 +42,17 @@ func (s *Source) decode(in *input) {
 		in.coding = "body cannot be read: " + err.Error()
 		return
 	}
-	in.body = body
+	in.body, in.form = body, body
+	if s.contract.document != nil {
+		doc := s.contract.document(in.r, body)
+		if doc.why != "" {
+			in.coding = doc.why
+			return
+		}
+		in.body, in.raws = doc.text, doc.raws
+	}
 	if s.fields.plan.slots > 0 {
-		in.reader = s.fields.plan.open(body)
+		in.reader = s.fields.plan.open(in.body)
 	}
 }
 
@@ -211,7 +219,9 @@ func (s *Source) lists(in *input) []onceward.Arrival {
 			why = in.reader.explain()
 		case !found && s.contract.Single:
 			list := make([]onceward.Arrival, 1)
+			in.item = f.itemPlan.openAt(in.body, 0) // the body is the one item
 			s.arrival(in, &list[0], in.r.Body)
+			f.itemPlan.close(in.item)
 			return list
 		case !found:
 			why = "items: " + f.lists.text + " is missing, or not a list"
@@ -229,7 +239,11 @@ func (s *Source) lists(in *input) []onceward.Arrival {
 			in.outer = f.outerPlan.openAt(in.body, item.outer)
 		}
 		a := &list[i]
-		s.arrival(in, a, in.body[item.start:item.end:item.end])
+		raw := in.body[item.start:item.end:item.end]
+		if i < len(in.raws) {
+			raw = in.raws[i]
+		}
+		s.arrival(in, a, raw)
 		a.Item, a.Of = i+1, len(items)
 		f.itemPlan.close(in.item)
 		if in.outer != nil {

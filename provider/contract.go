@@ -49,12 +49,14 @@ type Contract struct {
 	OtherIDs [][]string
 	// Level is true for senders whose notification only says that something
 	// changed: equal bodies are legitimate, so each delivery is an event.
-	Level      bool
-	FormID     []string // used instead when the body is a form
-	Scope      string   // within what an id is unique
-	IDSigned   bool     // every part of the id is inside the signature
-	IDNote     string   // why this field, and not its neighbours
-	Type       string   // expressions, empty when the sender has no such field
+	Level    bool
+	FormID   []string // used instead when the body is a form
+	Scope    string   // within what an id is unique
+	IDSigned bool     // every part of the id is inside the signature
+	IDNote   string   // why this field, and not its neighbours
+	// Expressions, empty when the sender has no such field. Several with | in
+	// between are read in turn.
+	Type       string
 	FormType   string
 	OccurredAt string
 	Version    string
@@ -77,7 +79,18 @@ type Contract struct {
 
 	notes []string // weaknesses that do not follow from the fields above
 
+	// Reads says in words what body:, item: and form: are read from, for senders
+	// whose body is not read as it stands.
+	Reads string
+
 	newScheme func(o *Options) (scheme, error)
+	// document turns the body into what the expressions read; see there.
+	document func(r *Request, body []byte) document
+	// material spells a vector's key material as secrets of this sender.
+	material func(v *Vector) []Secret
+	// refused answers a request that is not authentic, for senders that want
+	// to hear more than a status.
+	refused func(e *Refusal) Reply
 	// answer answers a handshake that is signed as events are; greet one that
 	// is not, and may look at the source's secrets.
 	answer func(r *Request) (Reply, bool)

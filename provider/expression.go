@@ -26,12 +26,27 @@ type expression struct {
 	name string   // canonical header, or name of the form or query field
 	path []string // exact keys from the root; empty is the root itself
 	slot int      // place of the path in its plan
+	// digest is true when the SHA-256 of the value counts, not the value.
+	digest bool
+	// or is read when this one finds nothing; only contracts have it.
+	or *expression
 	// maybe is true of a part that may be missing from an identity.
 	maybe bool
 }
 
 // parseExpression reads one expression of a field.
 func parseExpression(field, text string) (*expression, error) {
+	if inner, ok := strings.CutPrefix(text, "sha256:"); ok {
+		e, err := parseExpression(field, inner)
+		if err != nil {
+			return nil, err
+		}
+		if e.digest || e.kind != fromBody && e.kind != fromItem && e.kind != fromForm {
+			return nil, wrong(field, "%q: sha256: is for body:PATH, item:PATH and form:NAME", text)
+		}
+		e.text, e.digest = text, true
+		return e, nil
+	}
 	kind, rest, found := strings.Cut(text, ":")
 	e := &expression{text: text, name: rest}
 	switch {
@@ -112,7 +127,7 @@ func parseItems(text string) (*expression, error) {
 }
 
 func (e *expression) same(other *expression) bool {
-	return other != nil && e.kind == other.kind && e.name == other.name && slices.Equal(e.path, other.path)
+	return other != nil && e.digest == other.digest && e.kind == other.kind && e.name == other.name && slices.Equal(e.path, other.path)
 }
 
 // display names the value for people.

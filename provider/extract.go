@@ -2,6 +2,7 @@ package provider
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -14,8 +15,10 @@ import (
 // input is one authentic request while its fields are read.
 type input struct {
 	r       *Request
-	body    []byte // decoded
-	coding  string // why the body could not be decoded
+	body    []byte   // decoded; the contract's document, where it has one
+	form    []byte   // decoded
+	raws    [][]byte // of the items, where they are not parts of the document
+	coding  string   // why the body could not be decoded
 	reader  *jsonReader
 	item    *jsonReader // of the item being read, in a batch
 	outer   *jsonReader // of the item of the list before it
@@ -33,9 +36,23 @@ func unusable(e *expression, format string, args ...any) reading {
 	return reading{state: ambiguous, why: e.display() + " " + fmt.Sprintf(format, args...)}
 }
 
-// read evaluates an expression. What is there but must not be used (two
-// different values, a list, half a character) is ambiguous and never absent.
+// read evaluates an expression, and what is to be read instead when it finds
+// nothing.
 func (in *input) read(e *expression) reading {
+	found := in.readOne(e)
+	for found.state == absent && e.or != nil {
+		e = e.or
+		found = in.readOne(e)
+	}
+	return found
+}
+
+// readOne evaluates one expression. What is there but must not be used (two
+// different values, a list, half a character) is ambiguous and never absent.
+func (in *input) readOne(e *expression) reading {
+	if e.digest {
+		return in.digest(e)
+	}
 	switch e.kind {
 	case fromHeader:
 		value, state := in.r.header(e.name)
@@ -53,11 +70,48 @@ func (in *input) read(e *expression) reading {
 		if in.coding != "" {
 			return reading{why: in.coding}
 		}
-		return field(e, string(in.body))
+		return field(e, string(in.form))
 	case fromQuery:
 		return field(e, in.r.query())
 	}
 	return reading{text: contentID(in.digests), state: present}
+}
+
+// digest is the SHA-256 of the bytes of a value, whatever it is.
+func (in *input) digest(e *expression) reading {
+	plain := *e
+	plain.digest = false
+	var value []byte
+	switch {
+	case e.kind == fromForm && in.coding == "":
+		found := field(&plain, string(in.form))
+		if found.state != present {
+			return found
+		}
+		value = []byte(found.text)
+	case in.coding != "":
+		return reading{why: in.coding}
+	default:
+		r := in.reader
+		if e.kind == fromItem {
+			r = in.item
+		}
+		if r == nil {
+			return reading{}
+		}
+		if r.problem != readable {
+			return reading{why: r.explain()}
+		}
+		v := r.values[e.slot]
+		if v.repeated {
+			return unusable(e, "stands twice in the body, so it has two answers")
+		}
+		if v.kind == 0 {
+			return reading{}
+		}
+		value = r.data[v.start:v.end]
+	}
+	return reading{text: contentID(sha256.Sum256(value)), state: present}
 }
 
 // checked accepts a value as text. Only UTF-8 without NUL is: anything else

@@ -11,7 +11,10 @@ func families() []Contract {
 	return slices.Concat(payments(), commerce(), identities(), developers(), productivity(), messaging(), media())
 }
 
-const day = 24 * time.Hour
+const (
+	hour = time.Hour
+	day  = 24 * hour
+)
 
 // signed completes a contract whose body is signed with one HMAC.
 func signed(sig Signature, c Contract) Contract {

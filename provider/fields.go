@@ -63,11 +63,18 @@ func (f *fields) compile(s *Source, o *Options) error {
 		if text == "" {
 			continue
 		}
-		e, err := f.expression(one.field, text)
-		if err != nil {
-			return err
+		alternatives := []string{text}
+		if text == one.contract {
+			alternatives = strings.Split(text, "|")
 		}
-		*one.to = e
+		for i := range alternatives {
+			e, err := f.expression(one.field, alternatives[i])
+			if err != nil {
+				return err
+			}
+			*one.to = e
+			one.to = &e.or
+		}
 	}
 	if err := f.compileOrder(s, &o.Order); err != nil {
 		return err

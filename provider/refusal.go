@@ -16,7 +16,31 @@ const (
 	UnsupportedCoding = "unsupported-encoding"
 	UnknownProvider   = "unknown-provider"
 	InvalidOptions    = "invalid-options"
-	NoHandshake       = "no-handshake"
+	// UnsupportedVersion is a version of the scheme that is not known here.
+	UnsupportedVersion = "unsupported-version"
+	// MalformedSignature is what cannot be a signature at all.
+	MalformedSignature = "malformed-signature"
+	// BodyNotBound is a signature over the URL alone, beside a body.
+	BodyNotBound     = "body-not-bound"
+	BodyHashMismatch = "body-hash-mismatch"
+	// IllegalCharacters stand where the scheme wants base64.
+	IllegalCharacters = "illegal-characters"
+	// NoMatchingKey is a signature of an account that is not configured.
+	NoMatchingKey = "no-matching-public-key"
+	// ClientStateMismatch is an item that lacks the secret of its subscription.
+	ClientStateMismatch = "client-state-mismatch"
+	// CertNotTrusted is a certificate from anywhere but the sender's own hosts.
+	CertNotTrusted = "cert-url-not-trusted"
+	AlgNotAllowed  = "alg-not-allowed"
+	UnknownKid     = "unknown-kid"
+	Expired        = "expired"
+	TypMismatch    = "typ-mismatch"
+	// ClaimMismatch is followed by a colon and the name of the claim.
+	ClaimMismatch = "claim-mismatch"
+	// KeyUnavailable means that a key could not be fetched: it says nothing
+	// about the request, which is to be sent again.
+	KeyUnavailable = "key-unavailable"
+	NoHandshake    = "no-handshake"
 	// UnsupportedAlgorithm is an algorithm that this sender is not to use.
 	UnsupportedAlgorithm = "unsupported-algorithm"
 )

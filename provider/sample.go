@@ -25,6 +25,16 @@ type draft struct {
 
 func (d *draft) header(name, value string) { d.head.Set(name, value) }
 
+// form writes the body as a form of pairs of names and values.
+func (d *draft) form(pairs ...string) {
+	var parts []string
+	for i := 0; i+1 < len(pairs); i += 2 {
+		parts = append(parts, url.QueryEscape(pairs[i])+"="+url.QueryEscape(pairs[i+1]))
+	}
+	d.header("Content-Type", "application/x-www-form-urlencoded")
+	d.body = strings.Join(parts, "&")
+}
+
 // json fills a template: {id}, {n}, {amount}, {sha}, {unix}, {rfc3339}, and
 // {at:…} around what is left out without a time.
 func (d *draft) json(template string) {

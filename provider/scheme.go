@@ -23,4 +23,6 @@ type verified struct {
 	timed  bool
 	signed time.Time // the signed time, when timed
 	future bool      // a time that lies ahead is accepted
+	// expires is when the proof ends, for tokens that say so; zero for others.
+	expires time.Time
 }

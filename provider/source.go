@@ -46,6 +46,7 @@ type Source struct {
 	base      onceward.Key // without the parts that come from a request
 	mode      string
 	tolerance time.Duration
+	punctual  bool // tokens may not be expired
 	decoded   bool
 	maxBody   int64
 	hideIDs   bool
@@ -71,6 +72,7 @@ func newSource(o Options, verifying bool) (*Source, error) {
 		base:     onceward.Key{Tenant: o.Tenant, Source: o.SourceID, Environment: o.Environment},
 		hideIDs:  o.HideIDs,
 		decoded:  o.Signature.Decoded,
+		punctual: o.Tolerance == nil || *o.Tolerance > 0,
 		versions: o.Versions,
 		secrets:  o.Secrets,
 	}
@@ -165,6 +167,9 @@ func (s *Source) setTolerance(o *Options) error {
 }
 
 func (s *Source) timed() bool {
+	if t, says := s.scheme.(interface{ timed() bool }); says {
+		return t.timed()
+	}
 	h, ok := s.scheme.(*headerScheme)
 	return s.contract.BodyTime != "" || !ok && s.contract.Tolerance > 0 || ok && h.timed
 }
@@ -210,6 +215,9 @@ func (s *Source) Verify(r *Request) (secretLabel string, err error) {
 	v, refusal := s.scheme.verify(r, body)
 	if refusal == nil && s.fields.sent != nil {
 		v.signed, v.timed = s.sentAt(r, body)
+	}
+	if refusal == nil && s.punctual && !v.expires.IsZero() && !r.Now.Before(v.expires) {
+		refusal = refuse(Expired, "the token expired %s before this machine's clock", r.Now.Sub(v.expires).Round(time.Second))
 	}
 	if refusal == nil && v.timed && !(v.future && v.signed.After(r.Now)) {
 		refusal = fresh(v.signed, r.Now, s.tolerance)

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -17,17 +18,25 @@ import (
 // Vector is one request with everything that is needed to judge it, in the
 // shape in which known-answer vectors are written down.
 type Vector struct {
-	ID        string            `json:"id"`
-	Provider  string            `json:"provider"`
-	Kind      string            `json:"kind"` // signature (also ""), handshake, extract
-	Scheme    string            `json:"scheme"`
-	Secret    string            `json:"secret"`
-	Secrets   VectorSecrets     `json:"secrets"`
-	PublicKey string            `json:"public_key"`
-	Headers   map[string]string `json:"headers"`
-	Method    string            `json:"method"`
-	URL       string            `json:"url"`
-	Body      string            `json:"body"`
+	ID        string        `json:"id"`
+	Provider  string        `json:"provider"`
+	Kind      string        `json:"kind"` // signature (also ""), handshake, extract
+	Scheme    string        `json:"scheme"`
+	Secret    string        `json:"secret"`
+	Secrets   VectorSecrets `json:"secrets"`
+	PublicKey string        `json:"public_key"`
+	// JWK is a key, or a set of them; CertificatePEM the certificate that the
+	// request points to. The claims are those that a token has to have; what its
+	// type has to be is the contract's to say.
+	JWK            json.RawMessage   `json:"jwk"`
+	CertificatePEM string            `json:"certificate_pem"`
+	WebhookID      string            `json:"webhook_id"`
+	RequireClaims  map[string]any    `json:"require_claims"`
+	RequireTyp     string            `json:"require_typ"`
+	Headers        map[string]string `json:"headers"`
+	Method         string            `json:"method"`
+	URL            string            `json:"url"`
+	Body           string            `json:"body"`
 	// Request is how handshakes write the request down; what stands outside
 	// goes first.
 	Request struct {
@@ -207,13 +216,7 @@ func (v *Vector) request() (*Request, error) {
 // options reads the secrets, the clock and the tolerance.
 func (v *Vector) options(r *Request) (Options, error) {
 	o := Options{Provider: v.Provider, SourceID: v.Provider}
-	if v.Secret != "" {
-		o.Secrets = append(o.Secrets, Secret{Value: v.Secret})
-	}
-	o.Secrets = append(o.Secrets, v.Secrets...)
-	if v.PublicKey != "" {
-		o.Secrets = append(o.Secrets, Secret{Value: v.PublicKey})
-	}
+	o.Secrets = v.secrets()
 	ignore := time.Duration(0)
 	if v.Now == nil {
 		o.Tolerance = &ignore
@@ -239,4 +242,33 @@ func (v *Vector) options(r *Request) (Options, error) {
 		}
 	}
 	return o, nil
+}
+
+// secrets spells the vector's key material as this sender's secrets are.
+func (v *Vector) secrets() []Secret {
+	if contract, _ := Find(v.Provider); contract.material != nil {
+		if list := contract.material(v); list != nil {
+			return list
+		}
+	}
+	var list []Secret
+	add := func(value string) {
+		if value != "" {
+			list = append(list, Secret{Value: value})
+		}
+	}
+	add(v.Secret)
+	list = append(list, v.Secrets...)
+	add(v.PublicKey)
+	add(strings.TrimSpace(v.CertificatePEM))
+	add(string(v.JWK))
+	if v.WebhookID != "" {
+		add("webhook-id:" + v.WebhookID)
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.RequireClaims)) {
+		if text, ok := v.RequireClaims[name].(string); ok {
+			add(name + "=" + text)
+		}
+	}
+	return list
 }

@@ -18,10 +18,12 @@ type known struct {
 	ExpectEventIDs    []string `json:"expect_event_ids"`
 	ExpectTenant      string   `json:"expect_tenant"`
 	ExpectEnvironment string   `json:"expect_environment"`
+	ExpectBody        *string  `json:"expect_response_body"`
 	ExpectResponse    *struct {
 		Status      int               `json:"status"`
 		Body        string            `json:"body"`
 		ContentType string            `json:"content_type"`
+		BodyJSON    json.RawMessage   `json:"body_json"`
 		Headers     map[string]string `json:"headers"`
 	} `json:"expect_response"`
 }
@@ -52,7 +54,7 @@ func TestVectors(t *testing.T) {
 			if want := v.Expect == "valid"; got.Valid != want || got.Reason != v.Reason {
 				t.Fatalf("valid %v, reason %q (%s); want %v, %q", got.Valid, got.Reason, got.Detail, want, v.Reason)
 			}
-			if v.ExpectEventIDs != nil {
+			if v.ExpectEventIDs != nil && got.Valid {
 				if diff := cmp.Diff(v.ExpectEventIDs, got.Events); diff != "" {
 					t.Error(diff)
 				}
@@ -63,7 +65,13 @@ func TestVectors(t *testing.T) {
 			if v.ExpectEnvironment != got.Mode && v.ExpectEnvironment != "" {
 				t.Errorf("mode %q, want %q", got.Mode, v.ExpectEnvironment)
 			}
+			if v.ExpectBody != nil && (got.Response == nil || got.Response.Body != *v.ExpectBody) {
+				t.Errorf("response %+v, want %q", got.Response, *v.ExpectBody)
+			}
 			if want := v.ExpectResponse; want != nil {
+				if want.BodyJSON != nil && got.Response != nil && provider.Equivalent(want.BodyJSON, []byte(got.Response.Body), nil) {
+					want.Body = got.Response.Body
+				}
 				if got.Response == nil || got.Response.Status != want.Status || got.Response.Body != want.Body || want.ContentType != "" && got.Response.ContentType != want.ContentType {
 					t.Fatalf("response %+v, want %+v", got.Response, want)
 				}

@@ -1,0 +1,144 @@
+package provider_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/onceward/onceward"
+	"github.com/onceward/onceward/provider"
+)
+
+// special is how a sender with a scheme of its own is tried.
+type special struct {
+	name          string
+	first, second []string // the secrets that sign, and others of the same shape
+	// alter changes the signed body; the default appends a blank.
+	alter func(body []byte) []byte
+	// altered and wrong are the reasons of those two; signature-mismatch when empty.
+	altered, wrong string
+	signsNothing   bool // of the body
+}
+
+func replaced(old, new string) func([]byte) []byte {
+	return func(body []byte) []byte { return bytes.Replace(body, []byte(old), []byte(new), 1) }
+}
+
+func specials() []special {
+	return []special{
+		{name: "box", first: []string{"k1"}, second: []string{"k2"}},
+		{name: "twilio", first: []string{"k1"}, second: []string{"k2"}, alter: replaced("=delivered", "=failed")},
+		{name: "twilio-event-streams", first: []string{"k1"}, second: []string{"k2"}, altered: provider.BodyHashMismatch},
+		{name: "docusign", first: []string{"k1"}, second: []string{"k2"}},
+		{name: "adyen-standard", first: []string{"aa11"}, second: []string{"bb22"}, alter: replaced(`"success":"true"`, `"success":"false"`)},
+		{name: "hubspot", first: []string{"k1"}, second: []string{"k2"}},
+		{name: "contentful", first: []string{"k1"}, second: []string{"k2"}},
+		{name: "mailgun", first: []string{"k1"}, second: []string{"k2"}, signsNothing: true},
+		{name: "mandrill", first: []string{"k1"}, second: []string{"k2"}, alter: replaced("send", "open")},
+		{name: "braintree", first: []string{"pub:k1"}, second: []string{"pub:k2"}, alter: replaced("bt_payload=PD94", "bt_payload=QD94")},
+	}
+}
+
+func labelled(values ...[]string) []provider.Secret {
+	var list []provider.Secret
+	for n, group := range values {
+		for _, v := range group {
+			list = append(list, provider.Secret{Label: "secret " + string(rune('1'+n)), Value: v})
+		}
+	}
+	return list
+}
+
+// TestEverySpecialSender signs a sample as the sender would and changes one
+// thing at a time: copy, altered body, wrong secret, rotated secret, stale.
+func TestEverySpecialSender(t *testing.T) {
+	now := time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC)
+	tried := map[string]bool{}
+	for _, test := range specials() {
+		tried[test.name] = true
+		t.Run(test.name, func(t *testing.T) {
+			c, _ := provider.Find(test.name)
+			source := func(secrets []provider.Secret) *provider.Source {
+				return mustNew(t, provider.Options{Provider: test.name, SourceID: "s", Secrets: secrets})
+			}
+			sender := source(labelled(test.first))
+			sample := func(id string, n int) *provider.Request {
+				r := sender.SampleAt(id, n, now)
+				r.Now, r.URL = now, "https://hooks.example.com/in/s"
+				return sign(t, sender, r)
+			}
+			one := sample("sample-1", 1)
+			if _, err := sender.Verify(one); err != nil {
+				t.Fatalf("its own signature: %v", err)
+			}
+			first := only(t, sender, one)
+			if first.Verdict != onceward.Accepted || first.Type == "" {
+				t.Fatalf("the sample is %s (%s), type %q", first.Verdict, first.Reason, first.Type)
+			}
+			if again := only(t, sender, sample("sample-1", 1)); again.Key != first.Key && !c.Level {
+				t.Errorf("a copy is %+v, the first was %+v", again.Key, first.Key)
+			}
+			if other := only(t, sender, sample("sample-2", 2)); other.Key == first.Key {
+				t.Errorf("another event has the same key: %+v", other.Key)
+			}
+			if err := sender.Sign(one); err != nil {
+				t.Errorf("signing again: %v", err)
+			} else if _, err := sender.Verify(one); err != nil {
+				t.Errorf("signed again: %v", err)
+			}
+			if label, err := source(labelled(test.second, test.first)).Verify(one); err != nil || label != "secret 2" {
+				t.Errorf("with the old secret behind the new one: %q, %v", label, err)
+			}
+			refused := func(what string, s *provider.Source, r *provider.Request, reason string) {
+				t.Helper()
+				if reason == "" {
+					reason = provider.SignatureMismatch
+				}
+				var refusal *provider.Refusal
+				if _, err := s.Verify(r); !errors.As(err, &refusal) || refusal.Reason != reason {
+					t.Errorf("%s: %v, want %s", what, err, reason)
+					return
+				}
+				for _, secret := range labelled(test.first, test.second) {
+					if len(secret.Value) > 3 && strings.Contains(refusal.Error(), secret.Value) {
+						t.Errorf("%s: the error holds a secret", what)
+					}
+				}
+			}
+			refused("another secret", source(labelled(test.second)), one, test.wrong)
+			if !test.signsNothing {
+				altered := sample("sample-1", 1)
+				if test.alter == nil {
+					altered.Body = append(bytes.Clone(altered.Body), ' ')
+				} else if changed := test.alter(altered.Body); bytes.Equal(changed, altered.Body) {
+					t.Fatal("nothing was altered")
+				} else {
+					altered.Body = changed
+				}
+				refused("an altered body", sender, altered, test.altered)
+			}
+			bare := sample("sample-1", 1)
+			for _, name := range append(c.Headers, c.Credentials...) {
+				bare.Header.Del(name)
+			}
+			if len(c.Headers)+len(c.Credentials) == 0 {
+				bare.Body = []byte("{}")
+			}
+			if _, err := sender.Verify(bare); err == nil {
+				t.Error("without its signature it is taken")
+			}
+			if c.Tolerance > 0 {
+				late := sample("sample-1", 1)
+				late.Now = now.Add(c.Tolerance + 2*time.Second)
+				refused("stale", sender, late, provider.OutsideTolerance)
+			}
+		})
+	}
+	for _, c := range provider.Contracts() {
+		if !plain(c) && c.Category != "generic" && c.Name != "gitlab" && !tried[c.Name] {
+			t.Errorf("%s is not tried", c.Name)
+		}
+	}
+}
