@@ -70,6 +70,9 @@ type Contract struct {
 	RetryOn   string // which answers make it send again, in words
 	StopOn    string // which make it give up this event
 	Unsubs    string // which make it stop sending altogether
+	// Final4xx is true for senders that never repeat what was answered 4xx: to
+	// them what is over in a moment is never answered so.
+	Final4xx bool
 
 	RetryHorizon time.Duration // how long it sends again by itself; 0 is unknown or never
 	ManualWindow time.Duration // how far back a person can send again

@@ -40,7 +40,7 @@ func developers() []Contract {
 			ID:       []string{"header:Sentry-Hook-Resource", "body:action", "body:data.event.event_id"},
 			OtherIDs: [][]string{{"header:Sentry-Hook-Resource", "body:action", "body:data.comment_id"}, {"header:Sentry-Hook-Resource", "body:action", "body:data.issue.id", "body:data.issue.lastSeen?"}, {"header:Sentry-Hook-Resource", "body-sha256"}},
 			IDNote:   "resource, action and object: Request-ID is made anew for every attempt, and so is the timestamp", Type: "header:Sentry-Hook-Resource", Account: "body:installation.uuid",
-			Deadline: time.Second, RetryOn: "timeouts, connection errors and 5xx, three times, for published integrations only", StopOn: "4xx", RetryHorizon: 15 * time.Minute, Memory: 2 * day,
+			Deadline: time.Second, RetryOn: "timeouts, connection errors and 5xx, three times, for published integrations only", StopOn: "4xx", Final4xx: true, RetryHorizon: 15 * time.Minute, Memory: 2 * day,
 			notes:  []string{"the deadline is one second", "the resource stands in an unsigned header"},
 			sample: sampled("issue", `{"action":"created","installation":{"uuid":"a8e5d37a-696c-4c54-adb5-b3f28d64c7de"},"data":{"issue":{"id":"{id}","title":"sample {n}"}}}`, "Sentry-Hook-Resource", "issue", "Request-ID", "{id}"),
 		}),

@@ -16,10 +16,25 @@ type fault struct {
 	after                   time.Duration
 }
 
-func (f *fault) answer(w http.ResponseWriter) {
+func (f *fault) answer(w http.ResponseWriter, source *Source) {
+	status := f.status
+	if status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || f.problem == incomplete {
+		status = source.transient(status)
+	}
 	// What is left of the body is not read: the connection ends here.
 	w.Header().Set("Connection", "close")
-	refuse(w, f.status, f.problem, f.detail, f.after)
+	refuse(w, status, f.problem, f.detail, f.after)
+}
+
+const incomplete = "incomplete"
+
+// transient is how what is over in a moment is said to a source's sender: to
+// one that takes every 4xx for final it is 503.
+func (s *Source) transient(status int) int {
+	if s.Provider.Contract().Final4xx {
+		return http.StatusServiceUnavailable
+	}
+	return status
 }
 
 // firstRead is how much is set aside for a body before any of it has come, so
@@ -83,7 +98,7 @@ func readFault(err error) *fault {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return &fault{"malformed", "too-slow", "the body did not arrive in time", http.StatusRequestTimeout, 0}
 	}
-	return &fault{"malformed", "incomplete", "the body broke off", http.StatusBadRequest, 0}
+	return &fault{"malformed", incomplete, "the body broke off", http.StatusBadRequest, 0}
 }
 
 func knownCoding(coding string) bool {

@@ -6,6 +6,7 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -70,7 +71,8 @@ type Source struct {
 	OnConflict onceward.OnConflict // RejectConflict is answered 422, too
 	Order      onceward.Order
 
-	refusals throttle
+	refusals  throttle
+	deadlines deadlines
 }
 
 // Options are what a Handler is made of.
@@ -86,7 +88,7 @@ type Options struct {
 	MaxRequests int64
 	MaxBytes    int64
 	// Commit is how long a delivery waits for the store before it is told to
-	// come back.
+	// come back; three quarters of the sender's own deadline when that is less.
 	Commit time.Duration
 	// OnDelivery and OnTook are told of each delivery's end.
 	OnDelivery func(source, status string)
@@ -95,12 +97,11 @@ type Options struct {
 
 // Handler takes deliveries at /in/{source}.
 type Handler struct {
-	o         Options
-	sources   atomic.Pointer[map[string]*Source]
-	hashers   sync.Pool
-	streams   streamHasher
-	older     []onceward.Pepper
-	deadlines deadlines
+	o       Options
+	sources atomic.Pointer[map[string]*Source]
+	hashers sync.Pool
+	streams streamHasher
+	older   []onceward.Pepper
 
 	requests, bytes atomic.Int64
 }
@@ -132,7 +133,7 @@ func New(o Options) *Handler {
 	if o.OnTook == nil {
 		o.OnTook = func(time.Duration) {}
 	}
-	h := &Handler{o: o, older: o.Peppers[1:], deadlines: deadlines{budget: o.Commit}}
+	h := &Handler{o: o, older: o.Peppers[1:]}
 	h.streams.pepper = o.Peppers[len(o.Peppers)-1]
 	h.hashers.New = func() any { return o.Peppers[0].Hasher() }
 	h.SetSources(nil)
@@ -172,7 +173,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer release()
 	if fault != nil {
 		h.o.OnDelivery(source.Name, fault.metric)
-		fault.answer(w)
+		fault.answer(w, source)
 		return
 	}
 	h.deliver(w, r, source, body)
@@ -185,7 +186,7 @@ func (h *Handler) request(r *http.Request, body []byte, now time.Time) *provider
 
 func (h *Handler) overloaded(w http.ResponseWriter, source *Source) {
 	h.o.OnDelivery(source.Name, "overloaded")
-	refuse(w, http.StatusTooManyRequests, "overloaded", "too many deliveries at once; send it again", time.Second)
+	refuse(w, source.transient(http.StatusTooManyRequests), "overloaded", "too many deliveries at once; send it again", time.Second)
 }
 
 // deliver takes an arrived body through verification to the reply.
@@ -212,7 +213,7 @@ func (h *Handler) deliver(w http.ResponseWriter, r *http.Request, source *Source
 		Payloads: source.Payloads, Keys: source.Keys, Coalesce: source.Coalesce, Arrivals: source.Provider.Arrivals(request),
 	}
 	reserved := h.plan(source, a)
-	ctx := h.deadlines.next()
+	ctx := source.deadlines.next(min(h.o.Commit, cmp.Or(source.Provider.Contract().Deadline*3/4, h.o.Commit)))
 	admitted, err := h.o.Store.Admit(ctx, a)
 	h.handOver(a, admitted, reserved)
 	if err == nil {

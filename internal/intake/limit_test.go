@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/onceward/onceward/internal/intake"
+	"github.com/onceward/onceward/provider"
 )
 
 // unsized hides how long a body is, as a chunked one does.
@@ -201,6 +202,18 @@ func TestTooMuchAtOnceIsToldToComeBack(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Sentry repeats nothing that was answered 4xx, so what is over in a moment
+// must not be.
+func TestWhatIsOverInAMomentIsNo4xxToWhomThatIsFinal(t *testing.T) {
+	sentry := provider.Options{Provider: "sentry", SourceID: "shop", Secrets: []provider.Secret{{Label: "secret 1", Value: sharedSecret}}}
+	r := newRig(t, sentry, func(r *rig) { r.options.MaxRequests = 1 })
+	r.occupied(func() {
+		if a := r.deliver(paid); a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") != "1" {
+			t.Errorf("overload is answered %d, Retry-After %q", a.StatusCode, a.Header.Get("Retry-After"))
+		}
+	})
 }
 
 func TestAnAnnouncedLengthHoldsNoMemory(t *testing.T) {
