@@ -13,6 +13,7 @@ import (
 	"github.com/onceward/onceward/internal/testkit"
 )
 
+// TestAFreshConnectionThatBreaks is case 98: what left decides.
 func TestAFreshConnectionThatBreaks(t *testing.T) {
 	for name, test := range map[string]struct {
 		fault   testkit.Fault
@@ -105,6 +106,7 @@ func TestCancellingAfterTheRequestIsAmbiguous(t *testing.T) {
 	check(t, a, forward.Ambiguous, "the call was cancelled after the request was written")
 }
 
+// TestAReusedConnectionThatDies is case 72: what we count is what the peer saw.
 func TestAReusedConnectionThatDies(t *testing.T) {
 	for name, test := range map[string]struct {
 		effect   onceward.Effect
@@ -188,6 +190,7 @@ func TestTheMomentToSend(t *testing.T) {
 	}
 }
 
+// TestAnOwnerFrozenWhileConnectingDoesNotSend is the second half of case 97.
 func TestAnOwnerFrozenWhileConnectingDoesNotSend(t *testing.T) {
 	// The clock jumps past the deadline while the connection is being made,
 	// which is where a paused process would wake up.

@@ -51,7 +51,7 @@ var leaseCases = map[string]func(*suite){
 			s.Fatalf("lease %+v", l.Lease)
 		}
 	},
-	"a lease that ran out is taken over and the first owner is fenced": func(s *suite) {
+	"a lease that ran out is taken over and the first owner is fenced (case 67)": func(s *suite) {
 		id := s.one("e1")
 		first := s.take("w1", onceward.Keyed)
 		s.clock.Advance(59 * time.Second)
@@ -101,7 +101,7 @@ var leaseCases = map[string]func(*suite){
 			s.Fatal("taken over within the renewed lease")
 		}
 	},
-	"an unsafe call whose owner is lost becomes an unknown outcome": func(s *suite) {
+	"an unsafe call whose owner is lost becomes an unknown outcome (case 60)": func(s *suite) {
 		id := s.one("e1", unsafely)
 		l := s.take("w1", onceward.Unsafe)
 		if _, err := s.Intend(ctx, l.Lease, time.Minute); err != nil {
@@ -137,7 +137,7 @@ var leaseCases = map[string]func(*suite){
 		}
 		s.want(id, onceward.UnknownOutcome)
 	},
-	"a worker that dies on its last attempt leaves a dead letter": func(s *suite) {
+	"a worker that dies on its last attempt leaves a dead letter (case 96)": func(s *suite) {
 		id := s.one("e1", unsafely)
 		for range 3 {
 			s.take("w", onceward.Unsafe)
@@ -158,7 +158,7 @@ var leaseCases = map[string]func(*suite){
 			s.Fatalf("%+v", again.Lease)
 		}
 	},
-	"an operation that no worker knows is left alone": func(s *suite) {
+	"an operation that no worker knows is left alone (case 68)": func(s *suite) {
 		id := s.one("e1")
 		if _, err := s.Recover(ctx, map[string][]onceward.Limits{"other": {limits}}, 10); err != nil {
 			s.Fatal(err)
@@ -168,12 +168,90 @@ var leaseCases = map[string]func(*suite){
 		}
 		s.want(id, onceward.Received)
 	},
-	"reopening takes over at once what the dead process held": func(s *suite) {
+	"reopening takes over at once what the dead process held, with the same key (case 59)": func(s *suite) {
 		id := s.one("e1")
 		s.take("w1", onceward.Keyed)
 		s.reopen()
 		if l := s.take("w2", onceward.Keyed); l.Lease.Attempt != 2 || l.Operation.ID != id {
 			s.Fatalf("%+v", l)
+		}
+	},
+	"what the owner reports while the janitor looks stays (case 66)": func(s *suite) {
+		for i := range 20 {
+			id := s.one(fmt.Sprint("e", i), unsafely)
+			l := s.take("w1", onceward.Unsafe)
+			if _, err := s.Intend(ctx, l.Lease, time.Minute); err != nil {
+				s.Fatal(err)
+			}
+			s.clock.Advance(time.Minute)
+			var both sync.WaitGroup
+			both.Go(func() {
+				if _, err := s.Settle(ctx, l.Lease, onceward.Succeeded("r"), limits); err != nil {
+					s.Errorf("the owner's report: %v", err)
+				}
+			})
+			both.Go(func() {
+				if _, err := s.Recover(ctx, map[string][]onceward.Limits{"fulfil": {limits}}, 10); err != nil {
+					s.Errorf("the janitor: %v", err)
+				}
+			})
+			both.Wait()
+			if _, err := s.Recover(ctx, map[string][]onceward.Limits{"fulfil": {limits}}, 10); err != nil {
+				s.Fatal(err)
+			}
+			s.want(id, onceward.Completed) // at once, or late (T19)
+		}
+		s.counts("completed=20")
+	},
+	"what is born leased is not claimed beside its owner (case 70)": func(s *suite) {
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		owners := map[onceward.OperationID]int{}
+		own := func(id onceward.OperationID) {
+			mu.Lock()
+			defer mu.Unlock()
+			owners[id]++
+		}
+		for i := range 50 {
+			a := s.arrival(fmt.Sprint("e", i), "x")
+			if i%2 == 0 { // a worker waits for it
+				a.Operations[0].Owner, a.Operations[0].Lease, a.Operations[0].Intend = "w1", time.Minute, true
+			}
+			admission := s.admission(a)
+			all.Go(func() {
+				admitted, err := s.Admit(ctx, admission)
+				if err != nil {
+					s.Error(err)
+					return
+				}
+				if o := admitted[0].Operations[0]; o.State == onceward.Processing {
+					own(o.ID)
+				}
+			})
+			all.Go(func() {
+				leased, _, err := s.Claim(ctx, onceward.ClaimRequest{Name: "fulfil", Owner: "w2", Effect: onceward.Keyed, Limits: limits, Intend: true, Limit: 5})
+				if err != nil {
+					s.Error(err)
+				}
+				for _, l := range leased {
+					own(l.Operation.ID)
+				}
+				if _, err := s.Recover(ctx, map[string][]onceward.Limits{"fulfil": {limits}}, 10); err != nil {
+					s.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		for _, l := range s.claim("w3", onceward.Keyed, 100) {
+			own(l.Operation.ID)
+		}
+		for id, n := range owners {
+			if n != 1 {
+				s.Errorf("%s was given to %d owners", id, n)
+			}
+		}
+		if len(owners) != 50 {
+			s.Errorf("%d operations have an owner, want 50", len(owners))
 		}
 	},
 	"the next due time is reported": func(s *suite) {

@@ -26,6 +26,20 @@ var settleCases = map[string]func(*suite){
 			s.Fatalf("a copy is told %+v", dup.Operations[0])
 		}
 	},
+	"between a recorded result and the end there is no gap (case 65)": func(s *suite) {
+		id := s.one("e1")
+		l := s.take("w1", onceward.Keyed)
+		if _, err := s.Settle(ctx, l.Lease, onceward.Succeeded("ch_1"), limits); err != nil {
+			s.Fatal(err)
+		}
+		s.reopen() // killed right after
+		s.clock.Advance(time.Hour)
+		if more := s.claim("w2", onceward.Keyed, 1); len(more) != 0 {
+			s.Fatal("called again after its result was recorded")
+		}
+		s.want(id, onceward.Completed)
+		s.counts("completed=1")
+	},
 	"not applied waits and is tried again": func(s *suite) {
 		id := s.one("e1")
 		l := s.take("w1", onceward.Keyed)
