@@ -22,7 +22,7 @@ func Statements() map[string]string {
 		"selectEvents": selectEvents, "selectEvent": selectEvent, "selectParkedEvents": selectParkedEvents, "selectQuarantined": selectQuarantined,
 		"selectParked": selectParked, "selectAllOperations": selectAllOperations, "selectAudit": selectAudit, "selectEventAudit": selectEventAudit,
 		"selectExpired": selectExpired, "selectOld": selectOld, "needsPayload": needsPayload, "endLeases": endLeases, "loadKeys": loadKeys,
-		"selectReference": selectReference, "selectTail": selectTail, "selectUnindexed": selectUnindexed, "selectOldest": selectOldest,
+		"selectReference": selectReference, "selectTail": selectTail, "selectUnindexed": selectUnindexed, "selectWaiting": selectWaiting, "selectActive": selectActive, "isBehind": isBehind, "selectSeen": selectSeen, "selectOldest": selectOldest,
 	}
 }
 

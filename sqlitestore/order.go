@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -16,15 +17,19 @@ import (
 const (
 	upsertStream = `INSERT INTO stream (label, key, mode, tie, on_gap, gap, skip, hold) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
  ON CONFLICT (label, key) DO UPDATE SET mode = excluded.mode, tie = excluded.tie, on_gap = excluded.on_gap, gap = excluded.gap,
- skip = excluded.skip, hold = excluded.hold RETURNING id`
+ skip = excluded.skip, hold = excluded.hold RETURNING id, applied`
 	selectStream = `SELECT mode, tie, on_gap, gap, skip, hold, begun, first, applied, content, gap_since FROM stream WHERE id = ?`
 	updateStream = `UPDATE stream SET begun = ?2, first = ?3, applied = ?4, content = ?5, gap_since = ?6 WHERE id = ?1`
 	deleteStream = `DELETE FROM stream WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM operation INDEXED BY operation_stream WHERE stream = ?1)`
 
-	selectWaiting = `SELECT ` + operationColumns + `, e.content FROM operation o INDEXED BY operation_waiting JOIN event e ON e.id = o.event
- WHERE o.stream = ? AND o.state <> 4 ORDER BY o.place, o.event LIMIT ?`
-	countWaiting = `SELECT count(*) FROM (SELECT 1 FROM operation INDEXED BY operation_waiting WHERE stream = ? AND state <> 4 LIMIT ?)`
-	selectSeen   = `SELECT e.content FROM operation o INDEXED BY operation_stream JOIN event e ON e.id = o.event
+	selectOrdered = `SELECT ` + operationColumns + `, e.content FROM operation o INDEXED BY operation_waiting JOIN event e ON e.id = o.event
+ WHERE o.stream = ?1 AND o.state <> 4 `
+	// What is parked at or below what was applied holds nobody up.
+	selectWaiting = selectOrdered + `AND (o.state < 7 OR o.place > ?2) ORDER BY o.place, o.event LIMIT ?3`
+	selectActive  = selectOrdered + `AND o.place >= ?2 AND (o.state = 2 OR o.state = 3 OR o.state = 6) ORDER BY o.place, o.event LIMIT ?3`
+	isBehind      = `SELECT EXISTS (SELECT 1 FROM operation INDEXED BY operation_waiting WHERE stream = ?1 AND state <> 4 AND place <= ?2 AND state < 4)`
+	countWaiting  = `SELECT count(*) FROM (SELECT 1 FROM operation INDEXED BY operation_waiting WHERE stream = ? AND state <> 4 LIMIT ?)`
+	selectSeen    = `SELECT e.content FROM operation o INDEXED BY operation_stream JOIN event e ON e.id = o.event
  WHERE o.stream = ? AND o.place = ? AND o.state = 4 AND o.flags & 64 = 0 LIMIT 1`
 	selectContent = `SELECT content FROM event WHERE id = ?`
 
@@ -32,9 +37,10 @@ const (
  VALUES (?, ?, ?, 0, ?, ?, ?, 0, 0, 0, NULL, ?, ?, ?, ?)`
 )
 
-// maxLooked bounds what one look at a stream reads. A stream that has more
-// operations waiting and parked runs nothing until a person has looked.
-const maxLooked = 4096
+// window is how many of a stream's operations one look reads, from the first
+// on: one of them runs at a time, and the rest only waits. More than so many
+// that are parked ahead hold a stream up even where they may be skipped.
+const window = 64
 
 // planOrdered writes an operation of a stream: T0, or T1 when the stream is
 // full. The stream says when it is due.
@@ -45,15 +51,17 @@ func (w *writer) planOrdered(label int64, o onceward.Operation, a *onceward.Arri
 	}
 	place, _ := o.Place.AppendBinary(nil) // cannot fail
 	w.count(label, 0, o.State)
-	w.touched[o.Stream] = true
 	return o, w.c.q(insertOrdered).int(int64(o.ID.Event)).int(int64(o.ID.N)).int(label).int(int64(o.State)).int(int64(o.Effect)).int(o.Fence).
 		text(o.Reason).time(o.Changed).int(o.Stream).blob(place).run()
 }
 
 // join gives an operation its place in the stream of its arrival.
 func (w *writer) join(label int64, o onceward.Operation, a *onceward.Arrival, order onceward.Order) (onceward.Operation, error) {
+	var applied []byte
 	if _, err := w.c.q(upsertStream).int(label).blob(a.Stream[:]).int(int64(order.Mode)).int(int64(order.Tie)).int(int64(order.OnGap)).
-		int(order.Gap.Microseconds()).bool(order.Skip).int(int64(order.Hold)).row(func(s *stmt) { o.Stream = s.ColumnInt64(0) }); err != nil {
+		int(order.Gap.Microseconds()).bool(order.Skip).int(int64(order.Hold)).row(func(s *stmt) {
+		o.Stream, applied = s.ColumnInt64(0), s.ColumnBlob(1, nil)
+	}); err != nil {
 		return o, err
 	}
 	waiting := 0
@@ -64,6 +72,20 @@ func (w *writer) join(label int64, o onceward.Operation, a *onceward.Arrival, or
 	if order.Hold > 0 && waiting >= order.Hold {
 		o.State = onceward.Quarantined
 		o.Reason = fmt.Sprintf("order: %d operations of its stream wait or are parked already", waiting)
+	}
+	// Behind others that have their turn first it waits, whatever the rule
+	// says of them: a long queue is not looked through for each that joins it.
+	place, _ := o.Place.AppendBinary(nil) // cannot fail
+	behind := false
+	if bytes.Compare(place, applied) > 0 {
+		if _, err := w.c.q(isBehind).int(o.Stream).blob(place).row(func(s *stmt) { behind = s.ColumnBool(0) }); err != nil {
+			return o, err
+		}
+	}
+	if behind && o.State == onceward.Received {
+		o.Reason = "waits for its turn"
+	} else {
+		w.touched[o.Stream] = true
 	}
 	return o, nil
 }
@@ -88,7 +110,7 @@ func (w *writer) advance(id int64) error {
 	if err != nil {
 		return err
 	}
-	rows, err := w.waiting(id)
+	rows, err := w.waiting(stream)
 	if err != nil {
 		return err
 	}
@@ -110,9 +132,6 @@ func (w *writer) advance(id int64) error {
 		}
 	}
 	for i, turn := range turns {
-		if len(rows) == maxLooked && turn.To == onceward.Processing {
-			turn = onceward.Turn{To: onceward.Received, Reason: fmt.Sprintf("waits: %d operations of its stream wait or are parked", maxLooked)}
-		}
 		if err := w.turn(rows[i].Operation, turn); err != nil {
 			return err
 		}
@@ -166,17 +185,35 @@ func (w *writer) saveStream(st onceward.Stream) error {
 	return q.time(st.GapSince).run()
 }
 
-// waiting reads all of a stream that is not completed, in order.
-func (w *writer) waiting(id int64) ([]onceward.InStream, error) {
+// waiting reads the first of a stream that are not completed, in order, and
+// those behind them that are active.
+func (w *writer) waiting(st onceward.Stream) ([]onceward.InStream, error) {
+	applied := []byte{} // before every place
+	if st.Begun {
+		applied, _ = st.Applied.AppendBinary(nil)
+	}
+	rows, err := w.ordered(selectWaiting, st.ID, applied)
+	if err != nil || len(rows) < window {
+		return rows, err
+	}
+	last := rows[len(rows)-1].Operation
+	place, _ := last.Place.AppendBinary(nil)
+	active, err := w.ordered(selectActive, st.ID, place)
+	for _, r := range active {
+		if r.Place.Compare(last.Place) > 0 || r.ID.Event > last.ID.Event {
+			rows = append(rows, r)
+		}
+	}
+	return rows, err
+}
+
+func (w *writer) ordered(sql string, stream int64, from []byte) ([]onceward.InStream, error) {
 	var rows []onceward.InStream
 	var labels []int64
-	err := w.c.q(selectWaiting).int(id).int(maxLooked).rows(func(s *stmt) error {
+	err := w.c.q(sql).int(stream).blob(from).int(window).rows(func(s *stmt) error {
 		o, label := scanOperation(s)
 		r := onceward.InStream{Operation: o}
 		copy(r.Content[:], s.ColumnRawBlob(operationWidth))
-		if o.Revision != "" {
-			copy(r.Content[:], o.Revision)
-		}
 		rows, labels = append(rows, r), append(labels, label)
 		return nil
 	})

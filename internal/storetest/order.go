@@ -245,6 +245,39 @@ var orderCases = map[string]func(*suite){
 		st.idle()
 		s.want(three, onceward.Received)
 	},
+	"a deep stream runs one by one, in order": func(s *suite) {
+		order := strict()
+		order.Hold = 1000
+		st := s.stream(order)
+		const n = 150
+		ids := make([]onceward.OperationID, n+1)
+		for v := n; v >= 1; v-- { // the newest first, so that each is ahead of all others
+			ids[v] = st.arrive(int64(v))
+		}
+		for v := 1; v <= n; v++ {
+			st.succeed(st.take(ids[v]))
+		}
+	},
+	"many that are parked and late hold nobody up": func(s *suite) {
+		st := s.stream(strict())
+		st.succeed(st.take(st.arrive(1)))
+		for range 80 {
+			s.want(st.arriveWith(1, fmt.Sprint("other ", arrivals)), onceward.Quarantined)
+		}
+		st.succeed(st.take(st.arrive(2)))
+	},
+	"an active one far behind is seen": func(s *suite) {
+		st := s.stream(onceward.Order{Mode: onceward.LatestFirst, Tie: onceward.ChooseProceed, Hold: 1000})
+		newest := st.arrive(1000)
+		l := st.take(newest)
+		for v := int64(1); v <= 100; v++ {
+			st.arrive(v)
+		}
+		st.idle()
+		st.succeed(l)
+		st.idle() // all of them are older
+		s.counts("completed=101")
+	},
 	"a full stream quarantines the newest": func(s *suite) {
 		order := strict()
 		order.Hold = 2
