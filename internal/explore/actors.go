@@ -225,8 +225,8 @@ func (x *explorer) claim(w World, i int) {
 			Phase: leased, Fence: n.Row.Fence, Attempt: n.Row.Attempt, Step: n.Row.Step, Key: n.Row.Generation,
 			Doubt: n.Row.Doubt, Until: n.Row.DueAt, IntentAt: never,
 		}
-		if intend {
-			o.Phase, o.Recorded, o.IntentAt = intended, n.Row.Intent, n.Row.IntentAt
+		if n.Row.Intent { // by this claim, or inherited by it
+			o.Phase, o.Recorded, o.IntentAt = intended, true, n.Row.IntentAt
 		}
 		n.Workers[i] = o
 	})
