@@ -119,3 +119,35 @@ func (s *Store) Recent(ctx context.Context) (waiting []onceward.EventID, err err
 
 // Queued is how many writes wait for the writer.
 func (s *Store) Queued() int { return s.group.Queued() }
+
+// FailReads makes every read of the database file and of the log fail on the
+// writer's connection while fail is set.
+func (s *Store) FailReads(ctx context.Context, fail *atomic.Bool) error {
+	return s.write(ctx, func(w *writer) error {
+		w.wal.File = unreadableFile{w.wal.File, fail}
+		return nil
+	})
+}
+
+type unreadableFile struct {
+	vfs.File
+	fail *atomic.Bool
+}
+
+func (f unreadableFile) ReadAt(p []byte, off int64) (int, error) {
+	if f.fail.Load() {
+		return 0, errors.New("input/output error")
+	}
+	return f.File.ReadAt(p, off)
+}
+
+// Forget makes the writer's connection read every page anew.
+func (s *Store) Forget(c *sqlite3.Conn) error { return c.Exec("PRAGMA shrink_memory") }
+
+// Checkpoint makes the next commit end with a checkpoint.
+func (s *Store) Checkpoint(ctx context.Context) error {
+	return s.write(ctx, func(w *writer) error {
+		w.logged = walPages
+		return nil
+	})
+}

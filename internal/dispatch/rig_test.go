@@ -1,7 +1,6 @@
 package dispatch_test
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"slices"
@@ -23,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type rig struct {
 	*dispatch.Dispatcher
 	store *memory
-	log   *logBuffer
+	log   *testkit.Log
 
 	mu        sync.Mutex
 	outcomes  []string
@@ -61,7 +60,7 @@ func to(t testing.TB, url string, effect onceward.Effect, change ...func(*dispat
 // prepare makes a dispatcher with one operation, fulfil, at one destination.
 func prepare(t testing.TB, destination dispatch.Destination, change ...func(*setup)) *rig {
 	t.Helper()
-	r := &rig{log: &logBuffer{}}
+	r := &rig{log: &testkit.Log{}}
 	s := &setup{store: newMemory(t), Options: dispatch.Options{
 		Owner: "node-1", Workers: 64,
 		Destinations: map[string]dispatch.Destination{"billing": destination},
@@ -152,23 +151,6 @@ func (c *clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.t = c.t.Add(d)
-}
-
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // gate holds answers back until it is opened.

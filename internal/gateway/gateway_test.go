@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
 
 	"github.com/onceward/onceward/internal/gateway"
 	"github.com/onceward/onceward/internal/telemetry"
@@ -60,6 +63,53 @@ func TestAGatewayThatWasNeverStartedCanBeStopped(t *testing.T) {
 	}
 	if err := g.Stop(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// The store's file is held by somebody else: what cannot be recorded is not
+// acknowledged, a supervisor is told, and nothing has to be restarted.
+func TestAStoreThatDoesNotAnswerIsA503UntilItDoes(t *testing.T) {
+	sink := testkit.NewSink(t, nil)
+	r := start(t, small, sink.URL)
+	ready := func() int {
+		status, _ := get(t, r.AdminURL()+"/readyz")
+		return status
+	}
+	if status := ready(); status != http.StatusOK {
+		t.Fatalf("at the start: %d", status)
+	}
+	foreign, err := sqlite3.Open("file:" + r.store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = foreign.Close() }()
+	if err := foreign.Exec("BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	if status, text := get(t, r.AdminURL()+"/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(text, "the store does not answer") {
+		t.Errorf("while it is held: %d %s", status, text)
+	}
+	if status, _ := get(t, r.AdminURL()+"/healthz"); status != http.StatusOK {
+		t.Errorf("the process is alive, and says %d", status)
+	}
+	if status, text := r.post("gh", "d-1", "{}"); status != http.StatusServiceUnavailable {
+		t.Errorf("an event that cannot be recorded: %d %s", status, text)
+	}
+	if err := foreign.Exec("ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(patience); ready() != http.StatusOK; {
+		if time.Now().After(deadline) {
+			t.Fatal("it is never ready again")
+		}
+	}
+	if status, text := r.post("gh", "d-1", "{}"); status != http.StatusOK {
+		t.Errorf("the sender's repetition: %d %s", status, text)
+	}
+	sink.WaitEffects(t, patience, 1)
+	r.settled(1)
+	if n := len(sink.Requests()); n != 1 {
+		t.Errorf("%d calls for one event", n)
 	}
 }
 

@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/onceward/onceward/internal/config"
 	"github.com/onceward/onceward/internal/gateway"
+	"github.com/onceward/onceward/internal/testkit"
 	"github.com/onceward/onceward/provider"
 )
 
@@ -64,7 +64,7 @@ type running struct {
 	t     testing.TB
 	store string
 	sink  string
-	log   *lockedBuffer
+	log   *testkit.Log
 	stop  func()
 }
 
@@ -76,7 +76,7 @@ func start(t testing.TB, text, sink string) *running {
 
 func startOn(t testing.TB, text, store, sink string) *running {
 	t.Helper()
-	r := &running{t: t, store: store, sink: sink, log: &lockedBuffer{}}
+	r := &running{t: t, store: store, sink: sink, log: &testkit.Log{}}
 	var err error
 	if r.Gateway, err = gateway.New(parse(t, text, "{store}", store, "{sink}", sink), slog.New(slog.NewJSONHandler(r.log, nil)), "test"); err != nil {
 		t.Fatal(err)
@@ -178,20 +178,3 @@ func (r *running) settled(n int) {
 }
 
 func id(n int) string { return fmt.Sprint("d-", n) }
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/internal/intake"
+	"github.com/onceward/onceward/internal/testkit"
 	"github.com/onceward/onceward/provider"
 )
 
@@ -214,29 +215,12 @@ type rig struct {
 	places  *places
 	handler *intake.Handler
 	source  *intake.Source
-	log     *lockedBuffer
+	log     *testkit.Log
 	options intake.Options
 
 	mu       sync.Mutex
 	statuses []string
 	now      time.Time
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // shop is an hmac source: sha256 over the body, id and type in it.
@@ -254,7 +238,7 @@ func newRig(t *testing.T, o provider.Options, change ...func(*rig)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{T: t, store: newMemoryStore(), places: &places{}, log: &lockedBuffer{}, now: noon}
+	r := &rig{T: t, store: newMemoryStore(), places: &places{}, log: &testkit.Log{}, now: noon}
 	r.source = &intake.Source{
 		Name: "shop", Provider: sender, Payloads: time.Hour, Keys: 24 * time.Hour, MaxBody: 1 << 20,
 		Operations: []intake.Operation{{Name: "fulfil", Types: []string{"order.*"}, Effect: onceward.Keyed}},
