@@ -18,10 +18,8 @@ type Mutant struct {
 	Harmless string
 }
 
-type (
-	owned    = func(onceward.Operation, onceward.Lease) (onceward.Operation, string, error)
-	reported = func(onceward.Operation, onceward.Lease, onceward.Outcome, onceward.Limits, int) (onceward.Operation, string, error)
-)
+type owned = func(onceward.Operation, onceward.Lease) (onceward.Operation, string, error)
+
 
 // asOwner makes a rule see a lease or a row that it should refuse.
 func (r *Rules) asOwner(pretend func(o *onceward.Operation, l *onceward.Lease)) {
