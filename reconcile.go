@@ -95,7 +95,7 @@ func (o Operation) contested() bool { return o.Disputed && o.Unknown }
 // Dispute records that success was reported about a call of which something
 // else was decided meanwhile: that it had no effect, or that it is repeated at
 // somebody's risk. Nothing is undone, and nothing is repeated by itself any
-// more: what waits for a run waits for a person instead (T15, T24). A report
+// more: what waits for a run waits for a person instead (T15, T24+T23). A report
 // that contradicts nothing, such as that of a keyed call whose key was taken
 // over, is [ErrFenced]. recorded is the attempt by which the lease's step is on
 // record as done when it is an earlier one: a report that is repeated because
@@ -113,13 +113,9 @@ func (o Operation) Dispute(l Lease, recorded int, now time.Time) (Operation, str
 	by := "disputed"
 	switch {
 	case done, o.State == Processing, o.State == Dispatched:
-	case o.State == FailedBeforeEffect:
-		by = "T15"
-		o = o.move(DeadLettered, disputed, now)
-		o.Fence++
-	case o.State == Received:
-		by = "T24"
-		o = o.move(Quarantined, disputed, now)
+	case o.State == FailedBeforeEffect, o.State == Received:
+		by = map[State]string{FailedBeforeEffect: "T15", Received: "T24+T23"}[o.State]
+		o = o.move(DeadLettered, disputed, now) // where evidence can resolve it
 		o.Fence++
 	default: // parked already; it is a person's
 		o.Reason, o.AskAt, o.SentBy = disputed+" ("+o.Reason+")", time.Time{}, time.Time{}

@@ -166,7 +166,7 @@ func TestWhatIsDisputed(t *testing.T) {
 		unsure bool           // repeating needs consent
 	}{
 		"found absent, and due":                {standing(onceward.FailedBeforeEffect, 1), first, onceward.DeadLettered, true},
-		"retried with consent, and due":        {standing(onceward.Received, 1), first, onceward.Quarantined, true},
+		"retried with consent, and due":        {standing(onceward.Received, 1), first, onceward.DeadLettered, true},
 		"its repetition is under way":          {standing(onceward.Processing, 2), first, onceward.Processing, true},
 		"its repetition is unknown, too":       {standing(onceward.UnknownOutcome, 2), first, onceward.UnknownOutcome, true},
 		"given up":                             {standing(onceward.DeadLettered, 1), first, onceward.DeadLettered, true},

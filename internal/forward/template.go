@@ -108,7 +108,7 @@ func checkTarget(destination, target string, known []string) error {
 	}
 	d, err := parseURL(destination)
 	if err != nil {
-		return nil //nolint:nilerr // the destination's own fault is reported there
+		return nil // the destination's own fault is reported there
 	}
 	if u.Scheme != d.Scheme || !strings.EqualFold(u.Host, d.Host) || u.User != nil {
 		return errors.New("must have its destination's scheme, host and port: a step goes where its destination is, by its rules")
@@ -140,6 +140,27 @@ func checkBody(body string, known []string) error {
 		return errors.New("is not JSON")
 	}
 	return nil
+}
+
+// UsedIn names the field in which a template fills in the result of a step;
+// empty when it does not.
+func (t *Template) UsedIn(step string) string {
+	if t == nil {
+		return ""
+	}
+	p := "{" + step + "}"
+	if strings.Contains(t.url, p) {
+		return "url"
+	}
+	for _, h := range t.header {
+		if strings.Contains(h[1], p) {
+			return "headers." + h[0]
+		}
+	}
+	if strings.Contains(t.body, p) {
+		return "body"
+	}
+	return ""
 }
 
 // Render fills the values in. The error says which step's result cannot stand

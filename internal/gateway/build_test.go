@@ -181,12 +181,13 @@ func TestTextsOfStepsAreCheckedWhereTheyStand(t *testing.T) {
 	const crm = `  crm: {url: "https://crm.example.com/a", effect: keyed}
 `
 	for name, test := range map[string]struct{ steps, want string }{
-		"a later step in a URL": {`{name: a, destination: crm, url: "https://crm.example.com/{b}"}, {name: b, destination: crm}`, ".steps[0].url: names {b}, which is no earlier step; there are {event}, {type}"},
-		"nobody in a header":    {`{name: a, destination: crm}, {name: b, destination: crm, headers: {X-Of: "{c}"}}`, ".steps[1].headers.X-Of: names {c}"},
-		"a body without quotes": {`{name: a, destination: crm}, {name: b, destination: crm, body: '{"x": {a}}'}`, ".steps[1].body: has a placeholder outside of a string"},
-		"another host":          {`{name: a, destination: crm, url: "https://evil.example.com/"}`, ".steps[0].url: must have its destination's scheme, host and port"},
-		"a name with a meaning": {`{name: event, destination: crm}`, ".steps[0].name: {event} means something else"},
-		"an own header of ours": {`{name: a, destination: crm, headers: {Webhook-Id: x}}`, ".steps[0].headers.Webhook-Id: header Webhook-Id is set by Onceward itself"},
+		"a later step in a URL":      {`{name: a, destination: crm, url: "https://crm.example.com/{b}"}, {name: b, destination: crm}`, ".steps[0].url: names {b}, which is no earlier step; there are {event}, {type}"},
+		"nobody in a header":         {`{name: a, destination: crm}, {name: b, destination: crm, headers: {X-Of: "{c}"}}`, ".steps[1].headers.X-Of: names {c}"},
+		"a body without quotes":      {`{name: a, destination: crm}, {name: b, destination: crm, body: '{"x": {a}}'}`, ".steps[1].body: has a placeholder outside of a string"},
+		"another host":               {`{name: a, destination: crm, url: "https://evil.example.com/"}`, ".steps[0].url: must have its destination's scheme, host and port"},
+		"a result that nobody gives": {`{name: a, destination: crm}, {name: b, destination: crm, body: '{"x": "{a}"}'}`, ".steps[1].body: names {a}, but destination crm does not say where its result is"},
+		"a name with a meaning":      {`{name: event, destination: crm}`, ".steps[0].name: {event} means something else"},
+		"an own header of ours":      {`{name: a, destination: crm, headers: {Webhook-Id: x}}`, ".steps[0].headers.Webhook-Id: header Webhook-Id is set by Onceward itself"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := parse(t, withSteps(crm, "  onboard: {source: gh, steps: ["+test.steps+"]}\n"), "{store}", "x.db", "{sink}", "http://127.0.0.1:1")

@@ -34,6 +34,11 @@ func (p *plan) newOperation(c *config.Config, o *config.Operation) (op dispatch.
 		if errors.As(err, &wrong) {
 			problems = append(problems, c.Wrong(field+"."+wrong.Field, wrong.Rule))
 		}
+		for _, before := range o.Steps[:i] {
+			if used := template.UsedIn(before.Name); used != "" && !givesResult(c, before.Destination) {
+				problems = append(problems, c.Wrong(field+"."+used, fmt.Sprintf("names {%s}, but destination %s does not say where its result is; give it result: header:NAME or body:PATH", before.Name, before.Destination)))
+			}
+		}
 		op.Steps = append(op.Steps, dispatch.Step{Name: s.Name, Destination: s.Destination, Lease: s.Lease, Template: template})
 		earlier = append(earlier, s.Name)
 	}
@@ -49,12 +54,24 @@ func (p *plan) newOperation(c *config.Config, o *config.Operation) (op dispatch.
 }
 
 func destinationURL(c *config.Config, name string) string {
-	for i := range c.Destinations {
-		if c.Destinations[i].Name == name {
-			return c.Destinations[i].URL
-		}
+	if d := destination(c, name); d != nil {
+		return d.URL
 	}
 	return ""
+}
+
+func givesResult(c *config.Config, name string) bool {
+	d := destination(c, name)
+	return d != nil && d.Result != ""
+}
+
+func destination(c *config.Config, name string) *config.Destination {
+	for i := range c.Destinations {
+		if c.Destinations[i].Name == name {
+			return &c.Destinations[i]
+		}
+	}
+	return nil
 }
 
 // doubts warns of what is allowed and yet cannot work as one would think.
