@@ -20,6 +20,9 @@ type Options struct {
 	Signature Signature // for provider hmac; only Decoded for the others
 	// LiteralSecret takes Standard Webhooks secrets as bytes, without decoding.
 	LiteralSecret bool
+	// Keys finds the keys that senders publish; without it only keys that are
+	// given as secrets verify.
+	Keys Keys
 
 	ID                        []string // expressions that replace the contract's
 	Type, OccurredAt, Version string
@@ -268,6 +271,15 @@ func (s *Source) Greet(r *Request) (reply Reply, ok bool) {
 		return Reply{}, false
 	}
 	return s.contract.greet(r, s.secrets)
+}
+
+// Refused is what the sender wants to hear about a request that is not
+// authentic; ok is false when a status is enough.
+func (s *Source) Refused(e *Refusal) (reply Reply, ok bool) {
+	if s.contract.refused == nil {
+		return Reply{}, false
+	}
+	return s.contract.refused(e), true
 }
 
 // Sign adds the signature headers as the sender would, with the first secret

@@ -2,6 +2,13 @@ package provider_test
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"strings"
 	"testing"
@@ -26,6 +33,30 @@ func replaced(old, new string) func([]byte) []byte {
 	return func(body []byte) []byte { return bytes.Replace(body, []byte(old), []byte(new), 1) }
 }
 
+var pairs = map[string]string{}
+
+// keyPair makes the n-th private key of a kind, as PEM, with settings beside it.
+func keyPair(kind string, n int, settings ...string) []string {
+	name := kind + string(rune('0'+n))
+	if pairs[name] == "" {
+		var key any
+		switch kind {
+		case "ed25519":
+			key = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{byte(n + 1)}, ed25519.SeedSize))
+		case "p256":
+			key, _ = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		case "rsa":
+			key, _ = rsa.GenerateKey(rand.Reader, 2048)
+		}
+		der, err := x509.MarshalPKCS8PrivateKey(key)
+		if err != nil {
+			panic(err)
+		}
+		pairs[name] = string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+	}
+	return append([]string{pairs[name]}, settings...)
+}
+
 func specials() []special {
 	return []special{
 		{name: "box", first: []string{"k1"}, second: []string{"k2"}},
@@ -37,6 +68,22 @@ func specials() []special {
 		{name: "contentful", first: []string{"k1"}, second: []string{"k2"}},
 		{name: "mailgun", first: []string{"k1"}, second: []string{"k2"}, signsNothing: true},
 		{name: "mandrill", first: []string{"k1"}, second: []string{"k2"}, alter: replaced("send", "open")},
+		{name: "discord", first: keyPair("ed25519", 0), second: keyPair("ed25519", 1)},
+		{name: "telnyx", first: keyPair("ed25519", 0), second: keyPair("ed25519", 1)},
+		{name: "sendgrid", first: keyPair("p256", 0), second: keyPair("p256", 1)},
+		{name: "aws-sns", first: keyPair("rsa", 0, "topic=arn:aws:sns:us-west-2:123456789012:sample"), second: keyPair("rsa", 1), alter: replaced("order", "other")},
+		{name: "paypal", first: keyPair("rsa", 0, "webhook-id=W1"), second: keyPair("rsa", 1, "webhook-id=W2")},
+		{name: "plaid", first: keyPair("p256", 0), second: keyPair("p256", 1), altered: provider.BodyHashMismatch},
+		{name: "google-pubsub-push", first: keyPair("rsa", 0, "aud=a", "email=e@example.com"), second: keyPair("rsa", 1, "aud=a", "email=e@example.com"), signsNothing: true},
+		{name: "rfc8935-set-push", first: keyPair("rsa", 0, "iss=i", "aud=a"), second: keyPair("rsa", 1, "iss=i", "aud=a"), alter: func(b []byte) []byte { return append(bytes.Clone(b[:len(b)-8]), "AAAAAAAA"...) }},
+		{name: "microsoft-graph", first: []string{"s1"}, second: []string{"s2"}, wrong: provider.ClientStateMismatch, signsNothing: true},
+		{name: "azure-event-grid", first: []string{"header:X-Secret=s1"}, second: []string{"header:X-Secret=s2"}, wrong: provider.TokenMismatch, signsNothing: true},
+		{name: "cloudevents", first: []string{"s1"}, second: []string{"s2"}, wrong: provider.TokenMismatch, signsNothing: true},
+		{name: "salesforce-outbound", first: []string{"header:X-Secret=s1"}, second: []string{"header:X-Secret=s2"}, wrong: provider.TokenMismatch, signsNothing: true},
+		{name: "telegram", first: []string{"s1"}, second: []string{"s2"}, wrong: provider.TokenMismatch, signsNothing: true},
+		{name: "okta", first: []string{"s1"}, second: []string{"s2"}, wrong: provider.TokenMismatch, signsNothing: true},
+		{name: "postmark", first: []string{"u:s1"}, second: []string{"u:s2"}, wrong: provider.TokenMismatch, signsNothing: true},
+		{name: "auth0-log-streams", first: []string{"s1"}, second: []string{"s2"}, wrong: provider.TokenMismatch, signsNothing: true},
 		{name: "braintree", first: []string{"pub:k1"}, second: []string{"pub:k2"}, alter: replaced("bt_payload=PD94", "bt_payload=QD94")},
 	}
 }
@@ -120,7 +167,7 @@ func TestEverySpecialSender(t *testing.T) {
 				refused("an altered body", sender, altered, test.altered)
 			}
 			bare := sample("sample-1", 1)
-			for _, name := range append(c.Headers, c.Credentials...) {
+			for _, name := range append(append(c.Headers, c.Credentials...), "X-Secret") {
 				bare.Header.Del(name)
 			}
 			if len(c.Headers)+len(c.Credentials) == 0 {

@@ -261,9 +261,9 @@ func (v *Vector) secrets() []Secret {
 	list = append(list, v.Secrets...)
 	add(v.PublicKey)
 	add(strings.TrimSpace(v.CertificatePEM))
-	add(string(v.JWK))
+	add(strings.TrimSpace(string(v.JWK)))
 	if v.WebhookID != "" {
-		add("webhook-id:" + v.WebhookID)
+		add("webhook-id=" + v.WebhookID)
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.RequireClaims)) {
 		if text, ok := v.RequireClaims[name].(string); ok {

@@ -45,7 +45,7 @@ func TestVectors(t *testing.T) {
 		}
 		all = append(all, file.Vectors...)
 	}
-	if len(all) < 35+109 {
+	if len(all) < 238 {
 		t.Fatalf("only %d vectors", len(all))
 	}
 	for _, v := range all {

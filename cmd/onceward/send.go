@@ -103,7 +103,7 @@ func (s *sendCommand) deliver(ctx context.Context, source *provider.Source, n in
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
-	out, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, bytes.NewReader(request.Body))
+	out, err := http.NewRequestWithContext(ctx, http.MethodPost, request.URL, bytes.NewReader(request.Body))
 	if err != nil {
 		result.Error = "the URL cannot be used"
 		return result

@@ -39,10 +39,24 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, source *Source,
 	if errors.As(err, &refusal) && refusal.Reason == provider.OutsideTolerance {
 		metric, kind, detail = "stale", refusal.Reason, refusal.Detail
 	}
+	unavailable := refusal != nil && refusal.Reason == provider.KeyUnavailable
+	if unavailable { // it says nothing about the request, so it is not the sender's fault
+		metric = "unavailable"
+	}
 	h.o.OnDelivery(source.Name, metric)
 	if more, ok := source.refusals.next(h.o.Now()); ok {
 		h.o.Log.Log(r.Context(), slog.LevelWarn, "delivery refused", telemetry.KeySource, source.Name, telemetry.KeyRemote, h.remote(r),
 			telemetry.KeyReason, err.Error(), "more_since_last_line", more)
+	}
+	if unavailable {
+		refuse(w, http.StatusServiceUnavailable, "keys-unavailable", "the sender's keys cannot be had at the moment; send it again", 5*time.Second)
+		return
+	}
+	if refusal != nil {
+		if reply, ok := source.Provider.Refused(refusal); ok {
+			writeReply(w, reply)
+			return
+		}
 	}
 	refuse(w, http.StatusUnauthorized, kind, detail, 0)
 }
