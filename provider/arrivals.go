@@ -71,7 +71,7 @@ func (s *Source) arrival(in *input, a *onceward.Arrival, raw []byte) {
 	}
 	a.Shown = shown(a.Key.EventID)
 	s.classify(in, a, form)
-	if a.Verdict == onceward.Accepted && (s.contract.Level || s.repeats[a.Key.EventID]) {
+	if a.Verdict == onceward.Accepted && s.repeats[a.Key.EventID] {
 		a.Key.EventID += repeatMark + strconv.FormatInt(in.r.Now.UnixNano(), 10)
 	}
 }
@@ -293,6 +293,13 @@ func (s *Source) split(in *input, items jsonValue) []onceward.Arrival {
 	return list
 }
 
+// Level reports whether a delivery only says that something changed, so that
+// an unchanged copy of it runs again. Of senders with an older and a newer
+// kind of notification it is the form that says so.
+func (s *Source) Level(r *Request) bool {
+	return s.contract.Level && (len(s.contract.FormID) == 0 || r.isForm())
+}
+
 // repeatMark stands between an id that is never deduplicated and the moment of
 // its delivery, which makes every delivery an event of its own.
 const repeatMark = " @ "
@@ -301,7 +308,7 @@ const repeatMark = " @ "
 // deduplicated: every delivery of it is a new event.
 func (s *Source) Repeats(a onceward.Arrival) bool {
 	id, _, marked := strings.Cut(a.Key.EventID, repeatMark)
-	return marked && (s.contract.Level || s.repeats[id])
+	return marked && s.repeats[id]
 }
 
 // BodyPart says whether the signed body of an arrival is to be remembered,

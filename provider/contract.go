@@ -48,7 +48,7 @@ type Contract struct {
 	// the identities of different kinds of events into different places.
 	OtherIDs [][]string
 	// Level is true for senders whose notification only says that something
-	// changed: equal bodies are legitimate, so each delivery is an event.
+	// changed: equal bodies are legitimate, so an unchanged copy runs again.
 	Level    bool
 	FormID   []string // used instead when the body is a form
 	Scope    string   // within what an id is unique
@@ -149,7 +149,7 @@ func (c *Contract) Weaknesses() []string {
 		list = append(list, "PREVIEW: no first-party source was read for this contract; try it with the sender before you rely on it")
 	}
 	if c.Level {
-		list = append(list, "a notification only says that something changed: each delivery runs, and the destination has to read the current state")
+		list = append(list, "a notification only says that something changed: each runs, those that come while one waits are merged with it, and the destination has to read the current state")
 	} else if slices.Contains(c.ID, "body-sha256") {
 		list = append(list, "the identity is the body's digest: two events with equal bytes are one event, and a sender that changes one byte on a retry makes a second event")
 	}

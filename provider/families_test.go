@@ -111,12 +111,8 @@ func TestEverySender(t *testing.T) {
 				late.Now = now.Add(c.Tolerance + 2*time.Second)
 				refused("stale", sender, late, provider.OutsideTolerance)
 			}
-			if c.Level {
-				later := sample("sample-1", 1)
-				later.Now = now.Add(time.Minute)
-				if k := sender.Arrivals(later)[0]; k.Key == arrivals[0].Key || !sender.Repeats(k) {
-					t.Errorf("a level trigger is taken for a copy: %+v", k.Key)
-				}
+			if level := sender.Level(one); level != (c.Level && len(c.FormID) == 0) {
+				t.Errorf("the sample is a level trigger: %v", level)
 			}
 		})
 	}

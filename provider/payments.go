@@ -122,7 +122,7 @@ func mollie() Contract {
 		Name: "mollie", Title: "Mollie (classic and next-gen)", Category: "payments", SourceDocs: []string{"Mollie Docs: Webhooks", "Mollie Docs: Next-gen Webhooks"},
 		Confidence: "verified-from-docs", Scheme: "classic: none; next-gen: hmac-body", Rotation: "several signatures are possible",
 		ID: []string{"body:id"}, FormID: []string{"form:id"}, IDSigned: true, Level: true, Scope: "one organisation or profile, and mode",
-		IDNote: "the payment's id, the same for paid, refunded and charged back: each delivery is an event, and the destination fetches the payment",
+		IDNote: "the payment's id, the same for paid, refunded and charged back: each notification runs, and the destination fetches the payment",
 		Type:   "body:type", OccurredAt: "body:createdAt", Handshake: "next-gen: a ping event",
 		Deadline: 15 * time.Second, RetryOn: "anything but 200; 10 times", RetryHorizon: 26 * time.Hour, Memory: 7 * day,
 		notes: []string{"classic notifications are not signed (leave secrets out): anybody can post one, so fetch the payment before anything is done"},

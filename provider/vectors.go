@@ -135,7 +135,7 @@ func (v Vector) Check() VectorVerdict {
 	if v.Kind == "handshake" {
 		return invalid(NoHandshake, "provider "+v.Provider+" has no handshake that looks like this")
 	}
-	return s.describeAll(s.Arrivals(r), label)
+	return describeAll(s.Arrivals(r), label, s.Level(r))
 }
 
 func answered(reply Reply, label string) VectorVerdict {
@@ -148,10 +148,10 @@ func invalid(reason, detail string) VectorVerdict {
 
 // describeAll lists the identities. An event without one is authentic, and would
 // be held for a person; the detail says so.
-func (s *Source) describeAll(list []onceward.Arrival, label string) VectorVerdict {
+func describeAll(list []onceward.Arrival, label string, level bool) VectorVerdict {
 	verdict := VectorVerdict{Valid: true, Secret: label, Events: []string{}}
 	for i, a := range list {
-		if s.Repeats(a) { // each delivery is an event of its own, so none has an id to be known by
+		if level { // it says that something changed; none of its deliveries has an id to be known by
 			verdict.Type = a.Type
 			continue
 		}

@@ -63,7 +63,7 @@ func (p *providersShowCommand) Run(a *app) error {
 		row("or else", strings.Join(other, " + "))
 	}
 	row("of forms", strings.Join(c.FormID, " + "))
-	row("level trigger", map[bool]string{true: "yes: each delivery is an event of its own"}[c.Level])
+	row("level trigger", map[bool]string{true: "yes: an unchanged copy runs again, bursts merge"}[c.Level])
 	row("unique within", c.Scope)
 	row("id is signed", yesNo(c.IDSigned))
 	row("because", c.IDNote)

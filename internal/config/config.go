@@ -75,7 +75,7 @@ type Source struct {
 	Version       string        `yaml:"version" doc:"Where the schema version is."`
 	Versions      []string      `yaml:"versions" doc:"Schema versions that are understood; a * may end one. Others are quarantined."`
 	Order         *Order        `yaml:"order" doc:"Runs the events of one object in order; events are unordered when it is left out."`
-	Repeat        string        `yaml:"repeat" default:"once" enum:"once,coalesce" doc:"once: a known event never runs again. coalesce: a level trigger, whose identical bodies are legitimate: each runs again under a key of its own, never two at a time, and those that come while one is still to run are merged with it."`
+	Repeat        string        `yaml:"repeat" enum:"once,coalesce" doc:"When left out, what the sender's contract says: coalesce for level triggers (Mollie, Dropbox, Airtable), once for all others. once: a known event never runs again. coalesce: a level trigger, whose identical bodies are legitimate: each runs again under a key of its own, never two at a time, and those that come while one is still to run are merged with it."`
 	RepeatIDs     []string      `yaml:"repeat_ids" doc:"Event ids that are never deduplicated, such as the one fixed id of a console's test events."`
 	HideIDs       bool          `yaml:"hide_ids" doc:"Keep only the digest of the sender's event id."`
 	Tolerance     time.Duration `yaml:"tolerance" doc:"Overrides the contract's clock tolerance."`

@@ -81,12 +81,12 @@ func TestFullFile(t *testing.T) {
 					config.NewSecret("whsec_written_here", "literal"),
 				},
 				Retention: config.Retention{Keys: 120 * day, Payloads: 14 * day}, RepeatIDs: []string{"evt_00000000000000"},
-				Tolerance: 10 * time.Minute, Strict: true, Backfill: &config.Backfill{Token: config.NewSecret("whsec_from_env", "${STRIPE_SECRET}"), URL: "https://api.example.com"}, OnConflict: "reject", Repeat: "once", OnStale: "review",
+				Tolerance: 10 * time.Minute, Strict: true, Backfill: &config.Backfill{Token: config.NewSecret("whsec_from_env", "${STRIPE_SECRET}"), URL: "https://api.example.com"}, OnConflict: "reject", OnStale: "review",
 			},
 			{
 				Name: "std", StableID: "standard", Provider: "standard-webhooks", Mode: "any", SecretLiteral: true, HideIDs: true,
 				Secrets:   []config.Secret{config.NewSecret("std", "${STD_SECRET}")},
-				Retention: config.Retention{Keys: 90 * day, Payloads: 30 * day}, OnConflict: "quarantine", Repeat: "once", OnStale: "review",
+				Retention: config.Retention{Keys: 90 * day, Payloads: 30 * day}, OnConflict: "quarantine", OnStale: "review",
 			},
 			{
 				Name: "legacy", StableID: "legacy", Provider: "hmac", Mode: "any",
@@ -101,7 +101,7 @@ func TestFullFile(t *testing.T) {
 			},
 			{
 				Name: "raw", StableID: "raw", Provider: "none", Mode: "any", Identity: []string{"body-sha256"},
-				Retention: config.Retention{Keys: 90 * day, Payloads: 30 * day}, OnConflict: "quarantine", Repeat: "once", OnStale: "review",
+				Retention: config.Retention{Keys: 90 * day, Payloads: 30 * day}, OnConflict: "quarantine", OnStale: "review",
 			},
 		},
 		Destinations: []config.Destination{

@@ -11,6 +11,8 @@ import (
 const (
 	providerHMAC = "hmac"
 	providerNone = "none"
+	// Mollie's classic notifications are not signed, its newer ones are.
+	providerMollie = "mollie"
 )
 
 func (v *validator) source(s *Source) {
@@ -47,7 +49,7 @@ func (v *validator) contract(field string, s *Source) {
 	switch {
 	case s.Provider == providerNone && len(s.Secrets) > 0:
 		v.add(field+".secrets", "would be ignored: provider none checks no signature")
-	case s.Provider != providerNone && len(s.Secrets) == 0:
+	case s.Provider != providerNone && s.Provider != providerMollie && len(s.Secrets) == 0:
 		v.add(field+".secrets", "is missing; without a secret no signature can be checked")
 	}
 	if s.Provider == providerHMAC && s.Signature == nil {

@@ -20,7 +20,6 @@ type Mutant struct {
 
 type owned = func(onceward.Operation, onceward.Lease) (onceward.Operation, string, error)
 
-
 // asOwner makes a rule see a lease or a row that it should refuse.
 func (r *Rules) asOwner(pretend func(o *onceward.Operation, l *onceward.Lease)) {
 	wrap := func(f owned) owned {

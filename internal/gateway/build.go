@@ -71,7 +71,7 @@ func newPlan(c *config.Config) (*plan, error) {
 		p.sources[s.Name] = &intake.Source{
 			Name: s.Name, StableID: s.StableID, Tenant: s.Tenant, Environment: s.Environment, Provider: source, Operations: effects[s.Name],
 			Payloads: s.Retention.Payloads, Keys: s.Retention.Keys, MaxBody: maxBody(c, source.Contract()),
-			Strict: s.Strict, OnConflict: onConflict(s.OnConflict), Coalesce: s.Repeat == "coalesce", Order: newOrder(s.Order),
+			Strict: s.Strict, OnConflict: onConflict(s.OnConflict), Level: level(s, source), Order: newOrder(s.Order),
 		}
 		for n, o := range c.Operations {
 			if slices.Contains(o.Sources, s.Name) {
@@ -133,6 +133,20 @@ func NewSource(c *config.Config, s *config.Source) (*provider.Source, error) {
 		}
 	}
 	return provider.New(o)
+}
+
+// level says of which deliveries of a source unchanged copies run again.
+func level(s *config.Source, source *provider.Source) func(*provider.Request) bool {
+	switch s.Repeat {
+	case "once":
+		return nil
+	case "coalesce":
+		return func(*provider.Request) bool { return true }
+	}
+	if !source.Contract().Level || s.Order != nil || s.OnConflict == "newer" {
+		return nil
+	}
+	return source.Level
 }
 
 // newOrder says a configured order in the vocabulary's words.

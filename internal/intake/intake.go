@@ -66,7 +66,9 @@ type Source struct {
 	Payloads   time.Duration
 	Keys       time.Duration
 	MaxBody    int64
-	Coalesce   bool                // a level trigger: unchanged copies run again
+	// Level, if set, says of a delivery that it is a level trigger's: unchanged
+	// copies run again.
+	Level      func(*provider.Request) bool
 	Strict     bool                // what cannot be processed is answered 422
 	OnConflict onceward.OnConflict // RejectConflict is answered 422, too
 	Order      onceward.Order
@@ -210,7 +212,7 @@ func (h *Handler) deliver(w http.ResponseWriter, r *http.Request, source *Source
 	}
 	a := &onceward.Admission{
 		At: now, Header: keptHeader(r.Header, source.Provider.Contract().Credentials), Secret: secret, Remote: h.remote(r),
-		Payloads: source.Payloads, Keys: source.Keys, Coalesce: source.Coalesce, Arrivals: source.Provider.Arrivals(request),
+		Payloads: source.Payloads, Keys: source.Keys, Coalesce: source.Level != nil && source.Level(request), Arrivals: source.Provider.Arrivals(request),
 	}
 	reserved := h.plan(source, a)
 	ctx := source.deadlines.next(min(h.o.Commit, cmp.Or(source.Provider.Contract().Deadline*3/4, h.o.Commit)))
