@@ -45,6 +45,7 @@ func families() []family {
 		{[]string{"P10"}, startRows},
 		{[]string{"P13"}, isolationRows},
 		{[]string{"P7", "P10", "P11"}, grownRows},
+		{[]string{"V1"}, verifyRows},
 	}
 }
 
