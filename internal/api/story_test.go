@@ -122,3 +122,34 @@ func TestAdviceForEventsWithoutOperations(t *testing.T) {
 		}
 	}
 }
+
+// TestStepsAndQuestionsAreShown: where it stands, what is done, what is asked.
+func TestStepsAndQuestionsAreShown(t *testing.T) {
+	s := newStore()
+	id := s.add(start, "guid", onceward.UnknownOutcome)
+	h := s.histories[id]
+	op := &h.Event.Operations[0]
+	op.Plan, op.Step, op.Effect, op.Attempt = onceward.NewPlan("account", "pay"), 1, onceward.Lookup, 3
+	op.AskAt, op.SentBy = start.Add(time.Hour), start
+	h.Steps = []onceward.RecoveryPoint{{Operation: op.ID, Name: "account", Result: "acc_1", Attempt: 2, Fence: 4, At: start.Add(time.Second)}}
+	handler := api.New(api.Options{Store: s, Routes: map[string][]string{"work1": {"crm", "bank"}}})
+	page := decode[api.EventPage](t, call(handler, "GET", "/v1/events/"+id.String(), ""))
+	key := h.Event.Key.Downstream("work1", 0, "pay")
+	for _, o := range []api.Operation{page.Operations[0], decode[api.Operation](t, call(handler, "GET", "/v1/operations/"+op.ID.String(), ""))} {
+		if o.Step != "pay" || o.Destination != "bank" || len(o.Steps) != 1 || o.Steps[0].Name != "account" || o.Steps[0].Result != "acc_1" || o.Steps[0].Attempt != 2 {
+			t.Errorf("%+v", o)
+		}
+		if o.NextAt == nil || !o.NextAt.Equal(op.AskAt) {
+			t.Errorf("asked next at %v, want %s", o.NextAt, op.AskAt)
+		}
+	}
+	if page.Operations[0].Key != key {
+		t.Errorf("key %s, want the step's, %s", page.Operations[0].Key, key)
+	}
+	if want := "Wait: destination bank is asked about " + key + " by itself, next at 2026-03-01T13:00:00Z"; !strings.Contains(page.Advice, want) {
+		t.Errorf("advice %q, want %q", page.Advice, want)
+	}
+	if e := page.Timeline[len(page.Timeline)-1]; e.Kind != "step" || e.Text != "step account of work1 is done and is not repeated, result acc_1" {
+		t.Errorf("%+v", e)
+	}
+}

@@ -127,6 +127,20 @@ func TestASweepLooksOnceAtEverything(t *testing.T) {
 	}
 }
 
+func TestWhatWasMovedIsTold(t *testing.T) {
+	s := newStore()
+	w, _ := newSweeper(s)
+	told := 0
+	w.Moved = func() { told++ }
+	if err := w.Sweep(t.Context()); err != nil || told != 0 {
+		t.Fatalf("%v, told %d times of nothing", err, told)
+	}
+	s.more["recover"] = 2
+	if err := w.Sweep(t.Context()); err != nil || told == 0 {
+		t.Errorf("%v, told %d times", err, told)
+	}
+}
+
 func TestASweepGoesOnWhileThereIsMore(t *testing.T) {
 	s := newStore()
 	s.more = map[string]int{"recover": 1, "payloads": 2, "keys": 3, "index": 1}

@@ -34,10 +34,12 @@ type Answer struct {
 	Status int
 	Header map[string]string
 	Body   string
-	// Hold keeps the answer back until it is closed, or the caller leaves.
+	// Hold keeps the answer back until it is closed, or the caller leaves; with
+	// Act the sink has its effect only then, whether the caller is there or not.
 	Hold <-chan struct{}
-	// Abort breaks the connection instead of answering.
-	Abort bool
+	// Abort breaks the connection instead of answering. With Act the effect
+	// happens all the same, and only its answer is lost.
+	Abort, Act bool
 }
 
 // Sink is an HTTP server that records every request and keeps a ledger of its
@@ -47,6 +49,7 @@ type Sink struct {
 	URL string
 
 	server  *httptest.Server
+	over    <-chan struct{} // the test has ended
 	mu      sync.Mutex
 	changed *sync.Cond
 	script  func(n int, r *Request) Answer
@@ -61,7 +64,7 @@ type Sink struct {
 // request; nil answers 200 to everything.
 func NewSink(t testing.TB, script func(n int, r *Request) Answer) *Sink {
 	t.Helper()
-	s := &Sink{script: script, effects: map[string]int{}, tries: map[string]int{}}
+	s := &Sink{over: t.Context().Done(), script: script, effects: map[string]int{}, tries: map[string]int{}}
 	s.changed = sync.NewCond(&s.mu)
 	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.server.URL
@@ -88,9 +91,13 @@ func (s *Sink) serve(w http.ResponseWriter, r *http.Request) {
 		Time: time.Now(), Method: r.Method, Path: r.URL.RequestURI(), Host: r.Host, Header: r.Header.Clone(), Body: body,
 	})
 	if answer.Hold != nil {
+		left := r.Context().Done()
+		if answer.Act {
+			left = s.over
+		}
 		select {
 		case <-answer.Hold:
-		case <-r.Context().Done():
+		case <-left:
 		}
 	}
 	if answer.Status == 0 {
@@ -127,7 +134,7 @@ func (s *Sink) settle(r *Request, a Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open--
-	if !a.Abort && a.Status >= 200 && a.Status < 300 {
+	if (!a.Abort || a.Act) && a.Status >= 200 && a.Status < 300 {
 		s.effects[r.Key()]++
 	}
 	s.changed.Broadcast()
@@ -150,6 +157,13 @@ func (s *Sink) Repeats() int {
 		n += times - 1
 	}
 	return n
+}
+
+// Done is how often a key had its effect: what the sink says when it is asked.
+func (s *Sink) Done(key string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.effects[key]
 }
 
 // Attempts is the number of requests that carried key.

@@ -62,7 +62,7 @@ func TestStories(t *testing.T) {
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"gateway": gatewayCommand, "dev": devCommand, "event-id": eventIDCommand, "operation-id": operationIDCommand, "conflict-id": conflictIDCommand, "onceward": oncewardCommand, "wait-log": waitLogCommand,
-			"sink": sinkCommand, "peer": peerCommand, "refused": refusedCommand, "release": releaseCommand,
+			"sink": sinkCommand, "peer": peerCommand, "refused": refusedCommand, "release": releaseCommand, "ledger": ledgerCommand,
 			"effects": effectsCommand, "attempts": attemptsCommand, "keys": keysCommand, "overlap": overlapCommand, "no-repeats": noRepeatsCommand,
 			"sender-api": senderAPICommand, "sinkbody": sinkBodyCommand, "sinksigned": sinkSignedCommand, "sinkrequest": sinkRequestCommand, "gap": gapCommand,
 			"body": bodyCommand, "post": postCommand, "wait-post": waitPostCommand, "deliver": deliverCommand, "storm": stormCommand,

@@ -3,6 +3,8 @@ package script_test
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,6 +43,8 @@ type step struct {
 //	sink billing 200,body={"a":1}   with a body, which ends the token
 //	sink billing hold,200           until `release billing`
 //	sink billing abort              breaks the connection after the request
+//	sink billing act,abort          has its effect, and breaks the connection
+//	sink billing act,hold,200       acts at `release billing`, whoever is there
 //	sink billing 1/5:503            every fifth request
 //
 // Its URL is in $BILLING.
@@ -92,6 +96,8 @@ func parseStep(token string) (step, error) {
 			s.answer.Header[name] = value
 		case part == "hold":
 			s.hold = true
+		case part == "act":
+			s.answer.Act = true
 		case part == "abort":
 			s.answer.Abort = true
 		default:
@@ -141,6 +147,24 @@ func (s *sink) next(n int, _ *testkit.Request) testkit.Answer {
 		s.statuses[n-1] = -1
 	}
 	return a
+}
+
+// ledgerCommand starts a server that tells by our key what a sink has done:
+// ledger NAME SINK. GET $NAME/…/KEY answers 200 with the key as reference, or 404.
+func ledgerCommand(ts *testscript.TestScript, neg bool, args []string) {
+	positive(ts, neg)
+	usage(ts, len(args) == 2, "ledger name sink")
+	s := sinkNamed(ts, args[1])
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		key := path.Base(r.URL.Path)
+		if r.Method != http.MethodGet || s.Done(key) == 0 {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Onceward-Result", key)
+	}))
+	of(ts).t.Cleanup(server.Close)
+	ts.Setenv(variable(args[0]), server.URL)
 }
 
 // releaseCommand lets the answers go that are held now; give the sink another
