@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -49,6 +50,15 @@ func meaning(s *config.Source, source *intake.Source) SourceMeaning {
 	if c.IDNote != "" {
 		say("because %s", c.IDNote)
 	}
+	if c.Items != "" || s.Items != "" {
+		say("a delivery is a batch: one event for each item of %s", strings.ReplaceAll(cmp.Or(s.Items, c.Items), "|", " or "))
+	}
+	if source.Level != nil {
+		say("an unchanged copy runs again, and those that come while one waits are merged with it (level trigger)")
+	}
+	if o := s.Order; o != nil {
+		say("its operations run in order, one at a time for each %s: %s", o.Key, orderings[o.Mode])
+	}
 	say("remembered for %s after its last sighting, its payload for %s", days(s.Retention.Keys), days(s.Retention.Payloads))
 	if c.RetryHorizon > 0 {
 		say("the sender repeats by itself for %s", days(c.RetryHorizon))
@@ -57,7 +67,7 @@ func meaning(s *config.Source, source *intake.Source) SourceMeaning {
 		say("a person can have it sent again for %s", days(c.ManualWindow))
 	}
 	if c.Deadline > 0 {
-		say("the sender waits %s for the answer", c.Deadline)
+		say("the sender waits %s for the answer; the store has %s of that", c.Deadline, min(intake.Commit, c.Deadline*3/4))
 	}
 	var names []string
 	for _, o := range source.Operations {
@@ -73,6 +83,13 @@ func meaning(s *config.Source, source *intake.Source) SourceMeaning {
 		say("causes %s", strings.Join(names, "; "))
 	}
 	return m
+}
+
+// orderings say what each mode of order means.
+var orderings = map[string]string{
+	"latest":  "what is older than what was applied is superseded",
+	"strict":  "one version after the other, without gaps",
+	"refetch": "in any order, and the destination is told to read the current state",
 }
 
 func within(scope string) string {

@@ -108,11 +108,14 @@ type Handler struct {
 	requests, bytes atomic.Int64
 }
 
+// Commit is how long a delivery waits for the store, unless its sender waits
+// less.
+const Commit = 4 * time.Second
+
 // Defaults of Options.
 const (
 	defaultMaxRequests = 4096
 	defaultMaxBytes    = 256 << 20
-	defaultCommit      = 4 * time.Second // below the shortest deadlines that senders publish
 )
 
 // New returns a handler without sources; SetSources gives it some.
@@ -127,7 +130,7 @@ func New(o Options) *Handler {
 		o.MaxBytes = defaultMaxBytes
 	}
 	if o.Commit == 0 {
-		o.Commit = defaultCommit
+		o.Commit = Commit
 	}
 	if o.OnDelivery == nil {
 		o.OnDelivery = func(string, string) {}
