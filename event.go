@@ -157,11 +157,12 @@ type Arrival struct {
 	Type       string
 	Version    string
 	OccurredAt time.Time
-	Content    [32]byte // SHA-256 of Raw
-	StreamKey  string   // the sender's ordering key; empty without an order
-	Stream     Digest   // of the ordering key
-	Place      Place    // in the stream
-	Raw        []byte   // the event's exact bytes: the body, or the item in it
+	Authentic  time.Time // when it happened, as far as the signature vouches for it; zero when nobody does
+	Content    [32]byte  // SHA-256 of Raw
+	StreamKey  string    // the sender's ordering key; empty without an order
+	Stream     Digest    // of the ordering key
+	Place      Place     // in the stream
+	Raw        []byte    // the event's exact bytes: the body, or the item in it
 	Item, Of   int
 	HideID     bool
 	Verdict    Verdict // Accepted, Ignored or QuarantinedBy
@@ -177,6 +178,8 @@ type Admission struct {
 	Remote   string
 	Payloads time.Duration // how long payloads are kept
 	Keys     time.Duration // how long the key is remembered
+	Longest  time.Duration // and no longer than this after its first sighting; 0 is no bound
+	Stale    OnStale       // what becomes of a new key that is older than the memory
 	Coalesce bool          // a level trigger: an unchanged copy runs again, bursts merge
 	Arrivals []Arrival
 }
@@ -192,7 +195,10 @@ type Admitted struct {
 	Differs bool
 	// Again means that a known event has new operations: of a later content, or
 	// of a level trigger. They were recorded without a worker's place.
-	Again      bool
+	Again bool
+	// Refused means that nothing was recorded, because the key is new and its
+	// event older than the memory, and its source wants such events refused.
+	Refused    bool
 	FirstSeen  time.Time
 	Operations []Operation
 }

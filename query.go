@@ -36,6 +36,14 @@ type ConflictQuery struct {
 	Open   bool // only what nobody has decided about
 }
 
+// AuditQuery selects rows of the audit log; zero fields do not filter.
+type AuditQuery struct {
+	Page
+	Actor, Action string // Action may end in *
+	Event         EventID
+	Since, Until  time.Time
+}
+
 // History is everything recorded about one event.
 type History struct {
 	Event      Event

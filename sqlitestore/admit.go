@@ -47,6 +47,13 @@ func (w *writer) admit(a *onceward.Admission, r *onceward.Arrival) (onceward.Adm
 			return w.admitKnown(a, r, id, err)
 		}
 	}
+	stale, refuse := a.Age(r, w.restored)
+	if refuse {
+		if id, found, err := w.lookup(r.Digest); err != nil || found {
+			return w.admitKnown(a, r, id, err)
+		}
+		return onceward.Admitted{Verdict: onceward.QuarantinedBy, Reason: stale, Refused: true}, nil
+	}
 	id := w.ids.Next(w.now)
 	fresh, err := w.insertKey(r.Digest, id)
 	if err != nil {
@@ -57,6 +64,9 @@ func (w *writer) admit(a *onceward.Admission, r *onceward.Arrival) (onceward.Adm
 		return w.admitKnown(a, r, id, err)
 	}
 	verdict, reason, body := r.Verdict, r.Reason, r.Body
+	if stale != "" && verdict == onceward.Accepted {
+		verdict, reason = onceward.QuarantinedBy, stale
+	}
 	if !r.Body.IsZero() {
 		fresh, err := w.insertKey(r.Body, id)
 		if err != nil {
@@ -75,8 +85,8 @@ func (w *writer) admit(a *onceward.Admission, r *onceward.Arrival) (onceward.Adm
 }
 
 const insertEvent = `INSERT INTO event (id, key, body, source, mode, account, event_id, type, version, occurred_at, content,
- verdict, reason, segment, slot, item, items, secret, remote, last_seen, keep)
- VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+ verdict, reason, segment, slot, item, items, secret, remote, last_seen, keep, forget_at)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // newEvent is what was decided about an arrival whose key is new.
 type newEvent struct {
@@ -96,6 +106,10 @@ func (w *writer) admitNew(a *onceward.Admission, r *onceward.Arrival, e newEvent
 	if err != nil {
 		return onceward.Admitted{}, err
 	}
+	var forgetAt time.Time
+	if a.Longest > 0 {
+		forgetAt = a.At.Add(a.Longest)
+	}
 	q := w.c.q(insertEvent).int(int64(id)).blob(r.Digest[:])
 	if e.body.IsZero() {
 		q.null()
@@ -108,7 +122,7 @@ func (w *writer) admitNew(a *onceward.Admission, r *onceward.Arrival, e newEvent
 	}
 	if err := q.int(source).text(r.Key.Mode).text(r.Key.Account).text(eventID).text(r.Type).text(r.Version).time(r.OccurredAt).
 		blob(r.Content[:]).int(int64(verdict)).text(reason).int(at.segment).int(at.slot).optional(int64(r.Item)).optional(int64(r.Of)).
-		text(a.Secret).text(a.Remote).int(a.At.UnixMicro()).int(int64(a.Keys / time.Microsecond)).run(); err != nil {
+		text(a.Secret).text(a.Remote).int(a.At.UnixMicro()).int(int64(a.Keys / time.Microsecond)).time(forgetAt).run(); err != nil {
 		return onceward.Admitted{}, err
 	}
 	result := onceward.Admitted{Event: id, Verdict: verdict, FirstSeen: a.At}
@@ -196,7 +210,7 @@ func (l *lately) forget(d onceward.Digest) {
 	delete(l.old, d)
 }
 
-const selectKnown = `SELECT content, verdict, reason FROM event WHERE id = ?`
+const selectKnown = `SELECT content, verdict, reason, erased FROM event WHERE id = ?`
 
 // admitKnown answers for an event that was committed earlier.
 func (w *writer) admitKnown(a *onceward.Admission, r *onceward.Arrival, id onceward.EventID, err error) (onceward.Admitted, error) {
@@ -209,6 +223,9 @@ func (w *writer) admitKnown(a *onceward.Admission, r *onceward.Arrival, id oncew
 		copy(content[:], s.ColumnRawBlob(0))
 		if known.Verdict = onceward.Verdict(s.ColumnInt64(1)); known.Verdict == onceward.QuarantinedBy {
 			known.Reason = s.ColumnText(2)
+		}
+		if s.ColumnInt64(3) != 0 { // nothing is kept that it could differ from
+			content = r.Content
 		}
 	}); err != nil {
 		return onceward.Admitted{}, err

@@ -186,6 +186,9 @@ func isRefusal(err error) bool {
 func (w *writer) stepBulk(b onceward.Bulk, step onceward.Step) (changed bool, err error) {
 	d := b.Decision
 	d.Evidence = b.String() // whose work a row in the audit log was
+	if b.Mode == onceward.Erase {
+		return true, w.erase(step.Event, d)
+	}
 	all, err := w.replay(step.Event, onceward.Replay{
 		Decision: d, Mode: b.Mode, Operations: b.Operations, Held: b.Held(), Reading: step.Reading, KeyMemory: step.KeyMemory,
 	})

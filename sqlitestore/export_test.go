@@ -21,6 +21,8 @@ func Statements() map[string]string {
 		"updateOperation": updateOperation, "selectForWork": selectForWork, "selectSegment": selectSegment,
 		"selectEvents": selectEvents, "selectEvent": selectEvent, "selectParkedEvents": selectParkedEvents, "selectQuarantined": selectQuarantined,
 		"selectParked": selectParked, "selectAllOperations": selectAllOperations, "selectAudit": selectAudit, "selectEventAudit": selectEventAudit,
+		"selectConflicts": selectConflicts, "selectOpen": selectOpen, "selectConflict": selectConflict, "selectRevision": selectRevision,
+		"selectBulks": selectBulks, "selectLastOperation": selectLastOperation, "releaseFollower": releaseFollower,
 		"selectExpired": selectExpired, "selectOld": selectOld, "needsPayload": needsPayload, "endLeases": endLeases, "loadKeys": loadKeys,
 		"selectReference": selectReference, "selectTail": selectTail, "selectUnindexed": selectUnindexed, "selectWaiting": selectWaiting, "selectActive": selectActive, "isBehind": isBehind, "selectSeen": selectSeen, "selectOldest": selectOldest,
 	}

@@ -68,7 +68,7 @@ func (fl *flight) wait(ctx context.Context) (onceward.Admitted, error) {
 		return onceward.Admitted{}, translate(ctx.Err())
 	}
 	copied := fl.first
-	if !copied.Differs {
+	if !copied.Differs && !copied.Refused {
 		copied.Verdict = onceward.Duplicate
 	}
 	return copied, fl.err
@@ -88,7 +88,7 @@ func (s *Store) Admit(ctx context.Context, a *onceward.Admission) ([]onceward.Ad
 	}
 	if !first {
 		copied, err := fl.wait(ctx)
-		if err != nil || copied.Differs {
+		if err != nil || copied.Differs || copied.Again {
 			// The first failed, or contradicts: this one stands for itself.
 			return s.admitAll(ctx, a)
 		}
@@ -99,7 +99,7 @@ func (s *Store) Admit(ctx context.Context, a *onceward.Admission) ([]onceward.Ad
 	if err == nil {
 		own = results[0]
 	}
-	if copies := s.flights.land(r.Digest, fl, own, err); copies > 0 && err == nil && !own.Differs {
+	if copies := s.flights.land(r.Digest, fl, own, err); copies > 0 && err == nil && !own.Differs && !own.Refused {
 		s.countLate(own.Event, a, copies)
 	}
 	return results, err

@@ -117,6 +117,22 @@ func (w *writer) insertKey(d onceward.Digest, id onceward.EventID) (fresh bool, 
 	return true, nil
 }
 
+const insertLedger = `INSERT INTO ledger (key, event) VALUES (?, ?)`
+
+// insertAlias remembers a second key of an event that may have been there for
+// long, which nothing would read into recent again after a crash.
+func (w *writer) insertAlias(d onceward.Digest, id onceward.EventID) error {
+	upto, err := w.c.setting(ledgerUpto)
+	if err != nil {
+		return err
+	}
+	if int64(id) > upto {
+		_, err := w.insertKey(d, id)
+		return err
+	}
+	return w.c.q(insertLedger).blob(d[:]).int(int64(id)).run()
+}
+
 // lookup finds the event of a key.
 func (w *writer) lookup(d onceward.Digest) (id onceward.EventID, found bool, err error) {
 	if id, found = w.added[d]; found {

@@ -247,7 +247,12 @@ func (s *Store) Operations(ctx context.Context, q onceward.OperationQuery) (item
 	return items, next, err
 }
 
-const selectAudit = `SELECT id, at, actor, action, target, before, after, fence, reason, evidence, event, n FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?`
+const (
+	auditColumns = `id, at, actor, action, target, before, after, fence, reason, evidence, event, n`
+	selectAudit  = `SELECT ` + auditColumns + ` FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?`
+	// Of one event there are few.
+	selectAuditOf = `SELECT ` + auditColumns + ` FROM audit INDEXED BY audit_event WHERE event = ?3 AND id < ?1 ORDER BY id DESC LIMIT ?2`
+)
 
 func scanAudit(s *stmt) onceward.Audit {
 	return onceward.Audit{
@@ -257,22 +262,51 @@ func scanAudit(s *stmt) onceward.Audit {
 	}
 }
 
-// Audit lists what persons and the janitor changed, newest first.
-func (s *Store) Audit(ctx context.Context, p onceward.Page) (items []onceward.Audit, next string, err error) {
+// Audit lists what persons, policies and the janitor changed, newest first.
+func (s *Store) Audit(ctx context.Context, q onceward.AuditQuery) (items []onceward.Audit, next string, err error) {
 	before := int64(math.MaxInt64)
-	if p.After != "" {
-		if before, err = strconv.ParseInt(p.After, 10, 64); err != nil {
-			return nil, "", fmt.Errorf("cursor %q: %w", p.After, onceward.ErrBadCursor)
+	if q.After != "" {
+		if before, err = strconv.ParseInt(q.After, 10, 64); err != nil {
+			return nil, "", fmt.Errorf("cursor %q: %w", q.After, onceward.ErrBadCursor)
 		}
 	}
+	scan := q.Limit
+	if q.Actor != "" || q.Action != "" || !q.Since.IsZero() || !q.Until.IsZero() {
+		scan = max(scanLimit, q.Limit)
+	}
 	err = s.read(ctx, func(c *conn) error {
-		return c.q(selectAudit).int(before).int(int64(p.Limit)).rows(func(s *stmt) error {
-			items = append(items, scanAudit(s))
+		rows := c.q(selectAudit).int(before).int(int64(scan))
+		if q.Event != 0 {
+			rows = c.q(selectAuditOf).int(before).int(int64(scan)).int(int64(q.Event))
+		}
+		seen, last, past := 0, int64(0), false
+		err := rows.rows(func(s *stmt) error {
+			if len(items) == q.Limit || past {
+				return nil
+			}
+			a := scanAudit(s)
+			seen, last = seen+1, a.ID
+			past = a.At.Before(q.Since) // they are in order of time
+			if !past && audited(q, a) {
+				items = append(items, a)
+			}
 			return nil
 		})
+		if !past && (len(items) == q.Limit || seen == scan) {
+			next = strconv.FormatInt(last, 10)
+		}
+		return err
 	})
-	if len(items) == p.Limit {
-		next = strconv.FormatInt(items[len(items)-1].ID, 10)
-	}
 	return items, next, err
+}
+
+func audited(q onceward.AuditQuery, a onceward.Audit) bool {
+	prefix, ok := strings.CutSuffix(q.Action, "*")
+	switch {
+	case q.Actor != "" && q.Actor != a.Actor:
+		return false
+	case ok && !strings.HasPrefix(a.Action, prefix) || !ok && q.Action != "" && q.Action != a.Action:
+		return false
+	}
+	return q.Until.IsZero() || a.At.Before(q.Until)
 }

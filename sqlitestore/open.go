@@ -285,6 +285,13 @@ func (w *writer) start(given onceward.Pepper) error {
 	if _, err := w.c.q(selectLast).row(func(s *stmt) { w.ids.Observe(onceward.EventID(s.ColumnInt64(0))) }); err != nil {
 		return err
 	}
+	restored, err := w.c.setting(restoredAt)
+	if err != nil {
+		return err
+	}
+	if restored != 0 {
+		w.restored = micro(restored)
+	}
 	return w.openLedger()
 }
 

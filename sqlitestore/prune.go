@@ -12,7 +12,8 @@ const (
 	// Only what is completed or ignored lets its payload go: the rest may
 	// still have to run, or waits for a person who must see it.
 	needsPayload = `SELECT EXISTS (SELECT 1 FROM operation WHERE event BETWEEN ?1 AND ?2 AND state <> 4)
- OR EXISTS (SELECT 1 FROM event WHERE id BETWEEN ?1 AND ?2 AND verdict = 4)`
+ OR EXISTS (SELECT 1 FROM event WHERE id BETWEEN ?1 AND ?2 AND verdict = 4)
+ OR EXISTS (SELECT 1 FROM evidence WHERE event BETWEEN ?1 AND ?2 AND decided = 0)`
 	deleteSegment   = `DELETE FROM segment WHERE id = ?`
 	postponeSegment = `UPDATE segment SET expires = ? WHERE id = ?`
 )
@@ -59,7 +60,7 @@ func (s *Store) PrunePayloads(ctx context.Context, limit int) (seen int, err err
 }
 
 const (
-	selectOld = `SELECT id, key, body, event_id, last_seen + keep, verdict,
+	selectOld = `SELECT id, key, body, event_id, min(last_seen + keep, ifnull(forget_at, last_seen + keep)), verdict,
  EXISTS (SELECT 1 FROM operation o WHERE o.event = event.id AND o.state <> 4) FROM event WHERE id > ? AND id < ? ORDER BY id LIMIT ?`
 	deleteReference  = `DELETE FROM reference WHERE hash = ? AND event = ?`
 	deleteEvent      = `DELETE FROM event WHERE id = ?`

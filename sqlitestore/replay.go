@@ -170,7 +170,7 @@ func (w *writer) releaseEvent(e onceward.Event, r onceward.Replay) error {
 		case found && known != e.ID:
 			return fmt.Errorf("event %s: %w: with the configuration of today it is a copy of %s; reject it instead", e.ID, onceward.ErrNotAllowed, known)
 		case !found:
-			if _, err := w.insertKey(reading.Digest, e.ID); err != nil {
+			if err := w.insertAlias(reading.Digest, e.ID); err != nil {
 				return err
 			}
 			body = reading.Digest[:]

@@ -27,7 +27,9 @@ type writer struct {
 	hand     hand
 	lately   lately
 	wal      *walFile
-	logged   int // pages in the log after the last commit
+	logged   int       // pages in the log after the last commit
+	restored time.Time // when the store was restored from a backup; zero if never
+	scrub    bool      // erased bytes are still in the log
 
 	// Of the running transaction:
 	now     time.Time
@@ -147,6 +149,18 @@ func (w *writer) transaction(items []*batch.Item[func(*writer) error], results [
 // writer's, between two commits: a checkpoint of another connection would not
 // let the log begin anew.
 func (w *writer) checkpoint() {
+	if w.scrub && !w.store.broken.Load() {
+		// What was erased must leave the log, too; a reader may keep it there
+		// until the next commit.
+		if w.c.Exec("PRAGMA busy_timeout = 0") != nil {
+			return
+		}
+		if _, _, err := w.c.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE); err == nil {
+			w.scrub = false
+		}
+		_ = w.c.Exec("PRAGMA busy_timeout = 10000") // it is the only writer, so nothing rests on this
+		return
+	}
 	if w.logged < walPages || w.store.broken.Load() {
 		return
 	}

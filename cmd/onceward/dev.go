@@ -120,7 +120,7 @@ func (d *devCommand) config(echo string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "store: %q\nintake: {listen: %q}\nadmin: {listen: %q}\nsources:\n", "sqlite:"+filepath.Join(d.Data, "onceward.db"), d.Listen, d.AdminListen)
 	for _, name := range devSources() {
-		fmt.Fprintf(&b, "  %s:\n    provider: %s\n    environment: development\n", name, name)
+		fmt.Fprintf(&b, "  %s:\n    provider: %s\n    environment: development\n    on_stale: accept # samples are of a fixed day\n", name, name)
 		if secret := devSecret(name); secret != "" {
 			fmt.Fprintf(&b, "    secrets: [%q]\n", secret)
 		}

@@ -9,10 +9,12 @@ import (
 )
 
 type eventsCommand struct {
-	List   eventsList   `cmd:"" help:"List events, newest first."`
-	Show   eventsShow   `cmd:"" help:"Tell everything about one event, and what to do next."`
-	Replay eventsReplay `cmd:"" help:"Run an event's operations again, or those of every event that a filter finds."`
-	Reject eventsReject `cmd:"" help:"Close an event that is held, without an effect."`
+	List    eventsList    `cmd:"" help:"List events, newest first."`
+	Show    eventsShow    `cmd:"" help:"Tell everything about one event, and what to do next."`
+	Replay  eventsReplay  `cmd:"" help:"Run an event's operations again, or those of every event that a filter finds."`
+	Explain eventsExplain `cmd:"" help:"Say what happened, whether it was once and how that is known, and what to do next."`
+	Erase   eventsErase   `cmd:"" help:"Erase what an event carried, or every event that a filter finds; it stays known."`
+	Reject  eventsReject  `cmd:"" help:"Close an event that is held, without an effect."`
 }
 
 type eventsList struct {

@@ -37,6 +37,8 @@ type commands struct {
 	Replays      replaysCommand      `cmd:"" help:"Look at bulk replays and erasures, and cancel them."`
 	Operations   operationsCommand   `cmd:"" help:"Look at operations, and decide about them."`
 	Destinations destinationsCommand `cmd:"" help:"Look at destinations, pause and resume them."`
+	Audit        auditCommand        `cmd:"" help:"List what was changed, by whom and why, newest first."`
+	Restored     restoredCommand     `cmd:"" help:"Mark a store as restored from a backup, so that what may have run since is held."`
 	Version      versionCommand      `cmd:"" help:"Print the version."`
 }
 

@@ -102,6 +102,7 @@ func story(p *api.EventPage) string {
 		{"occurred", moment(p.OccurredAt)},
 		{"received", moment(&p.ReceivedAt)},
 		{"last seen", moment(p.LastSeenAt)},
+		{"erased", moment(p.ErasedAt)},
 	} {
 		if f.value != "" {
 			line(&b, "  %-12s %s", f.name, f.value)

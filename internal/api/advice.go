@@ -23,6 +23,9 @@ func (s *server) advise(e onceward.Event, pauses []onceward.Pause, now time.Time
 			needy++
 		}
 	}
+	if worst.State == onceward.Completed && !e.Erased.IsZero() {
+		return "Nothing to do: what it carried was erased, so nothing of it can be sent again."
+	}
 	if needy > 1 {
 		return s.adviseEach(e, needy, now)
 	}
@@ -64,6 +67,9 @@ func (s *server) adviseEach(e onceward.Event, needy int, now time.Time) string {
 }
 
 func adviseVerdict(e onceward.Event) string {
+	if !e.Erased.IsZero() {
+		return "Nothing to do: what it carried was erased."
+	}
 	switch e.Verdict {
 	case onceward.Ignored:
 		return fmt.Sprintf("Nothing to do: no operation was configured for this type of event when it came. One that was added since takes it by name: onceward events replay %s --operation NAME --reason …", e.ID)

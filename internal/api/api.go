@@ -82,6 +82,7 @@ func New(o Options) http.Handler {
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}}
 	s := &server{Options: o, api: humago.New(mux, config)}
 	s.events()
+	s.explanations()
 	s.replays()
 	s.conflicts()
 	s.operations()

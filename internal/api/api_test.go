@@ -122,11 +122,11 @@ func TestFiltersReachTheStore(t *testing.T) {
 	call(h, "GET", "/v1/events?source=gh&type=push*&status=ignored&q=%20guid&since=2026-03-01T00:00:00Z&until=2026-03-02T00:00:00Z&limit=7", "")
 	id := onceward.EventIDAt(start)
 	call(h, "GET", "/v1/operations?state=unknown_outcome&name=work1&event="+id.String(), "")
-	call(h, "GET", "/v1/audit?after=12", "")
+	call(h, "GET", "/v1/audit?after=12&actor=ops&action=T2*&event="+id.String(), "")
 	want := []any{
 		onceward.EventQuery{Page: onceward.Page{Limit: 7}, Source: "gh", Type: "push*", Status: "ignored", Search: "guid", Since: start.Add(-12 * time.Hour), Until: start.Add(12 * time.Hour)},
 		onceward.OperationQuery{Page: onceward.Page{Limit: 50}, State: onceward.UnknownOutcome, Name: "work1", Event: id},
-		onceward.Page{After: "12", Limit: 50},
+		onceward.AuditQuery{Page: onceward.Page{After: "12", Limit: 50}, Actor: "ops", Action: "T2*", Event: id},
 	}
 	if diff := cmp.Diff(want, s.queries); diff != "" {
 		t.Error(diff)

@@ -103,6 +103,31 @@ func (s *server) beginReplay(ctx context.Context, in *bulkReplayRequest) (*answe
 	return s.begin(ctx, b, in.Body.Expect, in.Body.DryRun)
 }
 
+// Erasure asks for the erasure of what every event carried that a filter finds.
+type Erasure struct {
+	Filter Filter `json:"filter"`
+	Reason string `json:"reason" minLength:"1" maxLength:"2000"`
+	DryRun bool   `json:"dry_run,omitempty" doc:"Count, and change nothing."`
+	Expect *int   `json:"expect,omitempty" minimum:"0" doc:"How many events the filter finds, as a dry run said; required to begin."`
+}
+
+type erasureRequest struct {
+	Credential
+	Body Erasure
+}
+
+func (s *server) beginErasure(ctx context.Context, in *erasureRequest) (*answer[Bulk], error) {
+	d, err := s.decision(in.Credential, in.Body.Reason, "", false)
+	if err != nil {
+		return nil, err
+	}
+	q, err := in.Body.Filter.query()
+	if err != nil {
+		return nil, err
+	}
+	return s.begin(ctx, onceward.Bulk{Mode: onceward.Erase, Decision: d, Filter: q}, in.Body.Expect, in.Body.DryRun)
+}
+
 // begin counts what a bulk is about and, when that is what the person expects,
 // records it.
 func (s *server) begin(ctx context.Context, b onceward.Bulk, expect *int, dry bool) (*answer[Bulk], error) {
@@ -135,6 +160,14 @@ func (s *server) begin(ctx context.Context, b onceward.Bulk, expect *int, dry bo
 
 // foresee adds what would happen to an event to the sums of a dry run.
 func (s *server) foresee(ctx context.Context, b onceward.Bulk, e onceward.Event, would map[string]int) error {
+	if b.Mode == onceward.Erase {
+		if e.Erase(b.Decision) != nil {
+			would["refused"]++
+		} else {
+			would["erased"]++
+		}
+		return nil
+	}
 	r := onceward.Replay{Decision: b.Decision, Mode: b.Mode, Operations: b.Operations, Held: b.Held(), KeyMemory: s.KeyMemory}
 	var err error
 	if b.Held() && e.Verdict == onceward.QuarantinedBy || len(b.Operations) > 0 {

@@ -48,6 +48,13 @@ func (s *server) replays() {
 	}
 	huma.Register(s.api, decide("/v1/events/{id}/replay", "replay-event", "Run an event's operations again"), s.replayEvent)
 	huma.Register(s.api, decide("/v1/events/{id}/reject", "reject-event", "Close an event that is held, without an effect"), s.rejectEvent)
+	erase := func(path, id, summary string) huma.Operation {
+		o := s.operation(http.MethodPost, path, id, summary, Admin)
+		o.Errors = append(o.Errors, http.StatusNotFound, http.StatusConflict)
+		return o
+	}
+	huma.Register(s.api, erase("/v1/events/{id}/erase", "erase-event", "Erase what an event carried; it stays known"), s.eraseEvent)
+	huma.Register(s.api, erase("/v1/erasures", "begin-erasure", "Erase what every event carried that a filter finds"), s.beginErasure)
 	huma.Register(s.api, decide("/v1/replays", "begin-replay", "Replay every event that a filter finds"), s.beginReplay)
 	huma.Register(s.api, decide("/v1/replays/{id}/cancel", "cancel-replay", "End a bulk replay where it stands"), s.cancelBulk)
 	huma.Register(s.api, s.operation(http.MethodGet, "/v1/replays", "list-replays", "List bulk replays and erasures, newest first", Viewer), s.listBulks)
@@ -113,6 +120,14 @@ type rejectRequest struct {
 }
 
 func (s *server) rejectEvent(ctx context.Context, in *rejectRequest) (*answer[Event], error) {
+	return s.closeEvent(ctx, in, "reject an event", s.Store.Reject)
+}
+
+func (s *server) eraseEvent(ctx context.Context, in *rejectRequest) (*answer[Event], error) {
+	return s.closeEvent(ctx, in, "erase an event", s.Store.Erase)
+}
+
+func (s *server) closeEvent(ctx context.Context, in *rejectRequest, doing string, do func(context.Context, onceward.EventID, onceward.Decision) error) (*answer[Event], error) {
 	id, err := onceward.ParseEventID(in.ID)
 	if err != nil {
 		return nil, invalid(err.Error())
@@ -121,12 +136,12 @@ func (s *server) rejectEvent(ctx context.Context, in *rejectRequest) (*answer[Ev
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Store.Reject(ctx, id, d); err != nil {
-		return nil, s.fail("reject an event", err)
+	if err := do(ctx, id, d); err != nil {
+		return nil, s.fail(doing, err)
 	}
 	h, err := s.Store.History(ctx, id)
 	if err != nil {
-		return nil, s.fail("reject an event", err)
+		return nil, s.fail(doing, err)
 	}
 	return &answer[Event]{s.eventShape(h.Event)}, nil
 }

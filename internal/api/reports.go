@@ -16,7 +16,7 @@ type Audit struct {
 	At        time.Time `json:"at"`
 	Actor     string    `json:"actor"`
 	Action    string    `json:"action"`
-	Target    string    `json:"target" doc:"Id of the event or operation, or name of the destination."`
+	Target    string    `json:"target" doc:"Id of the event, operation, conflict or bulk, or name of the destination."`
 	From      string    `json:"from"`
 	To        string    `json:"to"`
 	Fence     int64     `json:"fence"`
@@ -43,10 +43,24 @@ func (s *server) reports() {
 	huma.Register(s.api, s.operation(http.MethodGet, "/v1/stats", "get-stats", "Count operations by name and state", Viewer), s.getStats)
 }
 
-type auditQuery struct{ Paging }
+type auditQuery struct {
+	Paging
+	Actor  string    `query:"actor" doc:"A token's name, local, intake, worker, gate or janitor."`
+	Action string    `query:"action" doc:"A transition, or what was done; a * may end it."`
+	Event  string    `query:"event" doc:"evt_…"`
+	Since  time.Time `query:"since"`
+	Until  time.Time `query:"until"`
+}
 
 func (s *server) listAudit(ctx context.Context, in *auditQuery) (*answer[List[Audit]], error) {
-	found, next, err := s.Store.Audit(ctx, in.page())
+	q := onceward.AuditQuery{Page: in.page(), Actor: in.Actor, Action: in.Action, Since: in.Since, Until: in.Until}
+	if in.Event != "" {
+		var err error
+		if q.Event, err = onceward.ParseEventID(in.Event); err != nil {
+			return nil, invalid(err.Error())
+		}
+	}
+	found, next, err := s.Store.Audit(ctx, q)
 	if err != nil {
 		return nil, s.fail("list the audit log", err)
 	}
@@ -56,7 +70,7 @@ func (s *server) listAudit(ctx context.Context, in *auditQuery) (*answer[List[Au
 			ID: a.ID, At: a.At.UTC(), Actor: a.Actor, Action: a.Action, Target: a.Target, From: a.From, To: a.To,
 			Fence: a.Fence, Reason: a.Reason, Evidence: a.Evidence,
 		}
-		if a.Operation != (onceward.OperationID{}) {
+		if a.Operation.N > 0 {
 			items[i].Operation = a.Operation.String()
 		}
 	}

@@ -23,6 +23,7 @@ type Event struct {
 	ReceivedAt  time.Time   `json:"received_at"`
 	OccurredAt  *time.Time  `json:"occurred_at" doc:"When the sender says that it happened."`
 	LastSeenAt  *time.Time  `json:"last_seen_at"`
+	ErasedAt    *time.Time  `json:"erased_at" doc:"When what it carried was erased."`
 	Deliveries  int         `json:"deliveries" doc:"All of them, the first included."`
 	Conflicts   int         `json:"conflicts" doc:"Deliveries with other content."`
 	Item        int         `json:"item,omitempty" doc:"Its place in a batch."`
@@ -86,7 +87,7 @@ func (s *server) eventShape(e onceward.Event) Event {
 	out := Event{
 		ID: e.ID.String(), Source: e.Source, Tenant: e.Tenant, Environment: e.Env, Mode: e.Mode, Account: e.Account,
 		EventID: e.EventID, Type: e.Type, Version: e.Version, Status: e.Status(), Reason: e.Reason,
-		ReceivedAt: e.Received(), OccurredAt: moment(e.OccurredAt), LastSeenAt: moment(e.LastSeen),
+		ReceivedAt: e.Received(), OccurredAt: moment(e.OccurredAt), LastSeenAt: moment(e.LastSeen), ErasedAt: moment(e.Erased),
 		Deliveries: e.Deliveries, Conflicts: e.Conflicts, Item: e.Item, Of: e.Of, Operations: s.operationShapes(e.Operations),
 	}
 	return out

@@ -19,6 +19,7 @@ type Store interface {
 	Resolve(ctx context.Context, id onceward.OperationID, completed bool, result string, d onceward.Decision) (onceward.Operation, error)
 	Abandon(ctx context.Context, id onceward.OperationID, d onceward.Decision) (onceward.Operation, error)
 	Replay(ctx context.Context, id onceward.EventID, r onceward.Replay) ([]onceward.Replayed, error)
+	Erase(ctx context.Context, id onceward.EventID, d onceward.Decision) error
 	Reject(ctx context.Context, id onceward.EventID, d onceward.Decision) error
 	Conflicts(ctx context.Context, q onceward.ConflictQuery) (items []onceward.Conflict, next string, err error)
 	Conflict(ctx context.Context, id int64) (onceward.Conflict, error)
@@ -30,7 +31,7 @@ type Store interface {
 	Pauses(ctx context.Context) ([]onceward.Pause, error)
 	Pause(ctx context.Context, destination string, d onceward.Decision) error
 	Unpause(ctx context.Context, destination string, d onceward.Decision) error
-	Audit(ctx context.Context, p onceward.Page) (items []onceward.Audit, next string, err error)
+	Audit(ctx context.Context, q onceward.AuditQuery) (items []onceward.Audit, next string, err error)
 	Counts(ctx context.Context) ([]onceward.Count, error)
 	Ping(ctx context.Context) error
 }

@@ -265,7 +265,7 @@ func (s *store) Unpause(_ context.Context, destination string, d onceward.Decisi
 	return s.err
 }
 
-func (s *store) Audit(_ context.Context, p onceward.Page) ([]onceward.Audit, string, error) {
+func (s *store) Audit(_ context.Context, p onceward.AuditQuery) ([]onceward.Audit, string, error) {
 	s.queries = append(s.queries, p)
 	return s.audits, "", s.err
 }

@@ -81,7 +81,7 @@ type Source struct {
 	Tolerance     time.Duration `yaml:"tolerance" doc:"Overrides the contract's clock tolerance."`
 	Items         string        `yaml:"items" doc:"The body is a batch: one event per item. body:PATH of the list, or body when the body itself is the list."`
 	OnConflict    string        `yaml:"on_conflict" default:"quarantine" enum:"quarantine,reject,newer" doc:"A known event with other content: quarantine keeps both, holds what has had no effect and answers 200; reject answers 422; newer is for senders that update under one id: a content that did not occur earlier (occurred_at; without it, that came later) runs as an operation of its own, under its own key."`
-	OnStale       string        `yaml:"on_stale" default:"review" enum:"review" later:"accept,reject" doc:"An event older than the memory: review quarantines it."`
+	OnStale       string        `yaml:"on_stale" default:"review" enum:"review,accept,reject" doc:"An event that is not known and happened longer ago than keys are remembered, so that it may be a copy of a forgotten one: review holds it for a person, accept takes it for new, reject answers 422 and records nothing. It needs a time that is signed: occurred_at in the body, or an id that carries one (UUIDv7, ULID); without one, an event is new."`
 	Backfill      *Backfill     `yaml:"backfill" doc:"How onceward backfill asks the sender for what was missed: github and stripe."`
 	Strict        bool          `yaml:"strict" doc:"Answer 422 instead of 200 to what is authentic but cannot be processed."`
 	_             later         `yaml:"kind" later:"sources that one's own clients post to"`
@@ -112,7 +112,8 @@ type Backfill struct {
 // Retention says how long a source's events are remembered. It is a minimum:
 // forgetting happens at most a sweep later, never earlier.
 type Retention struct {
-	Keys     time.Duration `yaml:"keys" default:"90d" doc:"How long an event is known, so that a copy of it has no effect."`
+	Keys     time.Duration `yaml:"keys" default:"90d" doc:"How long an event is known after its last sighting, so that a copy of it has no effect."`
+	Longest  time.Duration `yaml:"longest" doc:"Bound on that memory, counted from the first sighting. Left out there is none: a sender that repeats for ever is recognised for ever."`
 	Payloads time.Duration `yaml:"payloads" default:"30d" doc:"How long bodies and headers are kept; never longer than keys."`
 }
 

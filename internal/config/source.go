@@ -36,6 +36,9 @@ func (v *validator) source(s *Source) {
 	v.order(field, s)
 	v.backfill(field, s)
 	v.retention(field, &s.Retention)
+	if s.Tolerance > s.Retention.Keys && s.Retention.Keys > 0 {
+		v.add(field+".tolerance", "%s is longer than retention.keys, %s: a captured delivery would be accepted when its event is forgotten", formatDuration(s.Tolerance), formatDuration(s.Retention.Keys))
+	}
 	if s.Repeat == "coalesce" && s.OnConflict == "newer" {
 		v.add(field+".repeat", "coalesce cannot go with on_conflict newer: a level trigger says only that something changed, so its body has no revisions")
 	}
@@ -242,6 +245,9 @@ func isToken(name string) bool {
 func (v *validator) retention(field string, r *Retention) {
 	if r.Keys == 0 {
 		v.add(field+".retention.keys", "must be longer than nothing")
+	}
+	if r.Longest != 0 && r.Longest < r.Keys {
+		v.add(field+".retention.longest", "%s is shorter than keys, %s, which is how long an event must be known", formatDuration(r.Longest), formatDuration(r.Keys))
 	}
 	if r.Payloads <= r.Keys {
 		return

@@ -70,7 +70,7 @@ func newPlan(c *config.Config) (*plan, error) {
 		}
 		p.sources[s.Name] = &intake.Source{
 			Name: s.Name, StableID: s.StableID, Tenant: s.Tenant, Environment: s.Environment, Provider: source, Operations: effects[s.Name],
-			Payloads: s.Retention.Payloads, Keys: s.Retention.Keys, MaxBody: maxBody(c, source.Contract()),
+			Payloads: s.Retention.Payloads, Keys: s.Retention.Keys, Longest: s.Retention.Longest, OnStale: onStale(s.OnStale), MaxBody: maxBody(c, source.Contract()),
 			Strict: s.Strict, OnConflict: onConflict(s.OnConflict), Level: level(s, source), Order: newOrder(s.Order),
 		}
 		for n, o := range c.Operations {
@@ -90,6 +90,10 @@ func newPlan(c *config.Config) (*plan, error) {
 
 func onConflict(policy string) onceward.OnConflict {
 	return map[string]onceward.OnConflict{"reject": onceward.RejectConflict, "newer": onceward.NewerConflict}[policy]
+}
+
+func onStale(policy string) onceward.OnStale {
+	return map[string]onceward.OnStale{"accept": onceward.AcceptStale, "reject": onceward.RejectStale}[policy]
 }
 
 // Horizon tells config how long a provider retries, how far back a person can

@@ -86,6 +86,11 @@ func (g *Gateway) Start(ctx context.Context) (err error) {
 	if g.store, err = sqlitestore.Open(ctx, g.config.SQLitePath(), sqlitestore.Options{OnCommit: g.metrics.Commit, OnViolation: g.metrics.Reexecuted}); err != nil {
 		return err
 	}
+	if at, err := g.store.Restored(ctx); err != nil {
+		return err
+	} else if !at.IsZero() {
+		g.log.Warn("the store is marked as restored from a backup: events that happened before, and are not known, are held; onceward restored --clear takes the mark away", "restored_at", at)
+	}
 	g.metrics.Observe(g.snapshot)
 	if err := g.begin(g.work); err != nil {
 		return err

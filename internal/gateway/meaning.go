@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/internal/config"
 	"github.com/onceward/onceward/internal/intake"
 )
@@ -60,6 +61,22 @@ func meaning(s *config.Source, source *intake.Source) SourceMeaning {
 		say("its operations run in order, one at a time for each %s: %s", o.Key, orderings[o.Mode])
 	}
 	say("remembered for %s after its last sighting, its payload for %s", days(s.Retention.Keys), days(s.Retention.Payloads))
+	switch {
+	case source.Provider.Ageless():
+		say("a copy that comes after that is new, because nothing signed says when an event happened")
+	case source.OnStale == onceward.AcceptStale:
+		say("an event that happened before that and is not known is new (on_stale: accept)")
+	case source.OnStale == onceward.RejectStale:
+		say("an event that happened before that and is not known is refused (on_stale: reject)")
+	default:
+		say("an event that happened before that and is not known is held for a person")
+	}
+	switch {
+	case source.OnConflict == onceward.NewerConflict:
+		say("another content under a known id runs as a revision, unless it occurred earlier")
+	case source.Level != nil:
+		say("a level trigger: identical bodies run again, bursts merge")
+	}
 	if c.RetryHorizon > 0 {
 		say("the sender repeats by itself for %s", days(c.RetryHorizon))
 	}

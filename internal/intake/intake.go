@@ -65,6 +65,8 @@ type Source struct {
 	Operations []Operation
 	Payloads   time.Duration
 	Keys       time.Duration
+	Longest    time.Duration    // bound on the memory of keys, from the first sighting; 0 is none
+	OnStale    onceward.OnStale // what becomes of events older than the memory
 	MaxBody    int64
 	// Level, if set, says of a delivery that it is a level trigger's: unchanged
 	// copies run again.
@@ -215,7 +217,7 @@ func (h *Handler) deliver(w http.ResponseWriter, r *http.Request, source *Source
 	}
 	a := &onceward.Admission{
 		At: now, Header: keptHeader(r.Header, source.Provider.Contract().Credentials), Secret: secret, Remote: h.remote(r),
-		Payloads: source.Payloads, Keys: source.Keys, Coalesce: source.Level != nil && source.Level(request), Arrivals: source.Provider.Arrivals(request),
+		Payloads: source.Payloads, Keys: source.Keys, Longest: source.Longest, Stale: source.OnStale, Coalesce: source.Level != nil && source.Level(request), Arrivals: source.Provider.Arrivals(request),
 	}
 	reserved := h.plan(source, a)
 	ctx := source.deadlines.next(min(h.o.Commit, cmp.Or(source.Provider.Contract().Deadline*3/4, h.o.Commit)))
@@ -250,6 +252,7 @@ func (h *Handler) plan(source *Source, a *onceward.Admission) (reserved []Place)
 		if r.Verdict != onceward.Accepted {
 			continue
 		}
+		r.Authentic = source.Provider.Authentic(*r)
 		if source.Order.Mode != onceward.Unordered {
 			r.Stream = h.streams.stream(r)
 		}

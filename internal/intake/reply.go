@@ -96,7 +96,7 @@ func (h *Handler) reply(w http.ResponseWriter, source *Source, a *onceward.Admis
 		m := &admitted[i]
 		h.count(source, m)
 		h.note(source, &a.Arrivals[i], m)
-		strictly = strictly || source.Strict && m.Reason != "" || source.OnConflict == onceward.RejectConflict && m.Verdict == onceward.Conflicting
+		strictly = strictly || m.Refused || source.Strict && m.Reason != "" || source.OnConflict == onceward.RejectConflict && m.Verdict == onceward.Conflicting
 	}
 	success := source.Provider.Contract().Success
 	if success.Status != 0 {
@@ -107,7 +107,9 @@ func (h *Handler) reply(w http.ResponseWriter, source *Source, a *onceward.Admis
 	}
 	header := w.Header()
 	whole := overall(admitted)
-	header["Onceward-Event"] = []string{admitted[0].Event.String()}
+	if !admitted[0].Refused {
+		header["Onceward-Event"] = []string{admitted[0].Event.String()}
+	}
 	header["Onceward-Status"] = []string{whole.String()}
 	if success.ContentType != "" && !strictly {
 		writeReply(w, success)
@@ -137,6 +139,9 @@ func overall(admitted []onceward.Admitted) onceward.Verdict {
 
 func (h *Handler) count(source *Source, m *onceward.Admitted) {
 	status := m.Verdict.String()
+	if m.Refused {
+		status = "stale"
+	}
 	if m.Verdict == onceward.Duplicate {
 		status = "duplicate_completed"
 		for i := range m.Operations {
@@ -150,6 +155,10 @@ func (h *Handler) count(source *Source, m *onceward.Admitted) {
 
 // note logs what a person should see.
 func (h *Handler) note(source *Source, r *onceward.Arrival, m *onceward.Admitted) {
+	if m.Refused {
+		h.o.Log.Warn("an event older than the memory was refused", telemetry.KeySource, source.Name, telemetry.KeyDigest, r.Digest.String(), telemetry.KeyReason, m.Reason)
+		return
+	}
 	switch m.Verdict {
 	case onceward.QuarantinedBy:
 		h.o.Log.Error("an authentic delivery was quarantined", telemetry.KeySource, source.Name, telemetry.KeyEvent, m.Event.String(), telemetry.KeyDigest, r.Digest.String(), telemetry.KeyReason, m.Reason)
@@ -193,7 +202,9 @@ func appendReply(b []byte, whole onceward.Verdict, admitted []onceward.Admitted)
 
 func appendOne(b []byte, m *onceward.Admitted) []byte {
 	b = append(b, `{"event":"`...)
-	b = append(b, m.Event.String()...)
+	if !m.Refused {
+		b = append(b, m.Event.String()...)
+	}
 	b = append(b, `","status":"`...)
 	b = append(b, m.Verdict.String()...)
 	b = append(b, '"')

@@ -170,7 +170,7 @@ var listCases = map[string]func(*suite){
 	"a foreign cursor is refused": func(s *suite) {
 		_, _, events := s.Events(ctx, onceward.EventQuery{Page: onceward.Page{After: "x", Limit: 1}})
 		_, _, operations := s.Operations(ctx, onceward.OperationQuery{Page: onceward.Page{After: "x", Limit: 1}})
-		_, _, audit := s.Audit(ctx, onceward.Page{After: "x", Limit: 1})
+		_, _, audit := s.Audit(ctx, onceward.AuditQuery{Page: onceward.Page{After: "x", Limit: 1}})
 		for name, err := range map[string]error{"events": events, "operations": operations, "audit": audit} {
 			if !errors.Is(err, onceward.ErrBadCursor) {
 				s.Errorf("%s: %v", name, err)

@@ -52,7 +52,7 @@ var operatorCases = map[string]func(*suite){
 		if _, err := s.Retry(ctx, id, decision); err != nil {
 			s.Fatalf("retry of the second dead letter: %v", err)
 		}
-		audit, _, err := s.Audit(ctx, onceward.Page{Limit: 10})
+		audit, _, err := s.Audit(ctx, onceward.AuditQuery{Page: onceward.Page{Limit: 10}})
 		if err != nil || len(audit) < 2 || audit[0].Actor != "ops" || audit[0].Reason != decision.Reason || audit[0].Operation != id {
 			s.Fatalf("audit %+v, %v", audit, err)
 		}
@@ -152,7 +152,7 @@ var operatorCases = map[string]func(*suite){
 		if all, _ := s.Pauses(ctx); len(all) != 0 {
 			s.Fatalf("%+v", all)
 		}
-		if audit, _, _ := s.Audit(ctx, onceward.Page{Limit: 10}); len(audit) != 2 {
+		if audit, _, _ := s.Audit(ctx, onceward.AuditQuery{Page: onceward.Page{Limit: 10}}); len(audit) != 2 {
 			s.Fatalf("audit %+v, want a pause and a resume", audit)
 		}
 	},

@@ -61,7 +61,7 @@ func (s *suite) answer(p onceward.Presence) onceward.Operation {
 // lastAudit is the newest audit row.
 func (s *suite) lastAudit() onceward.Audit {
 	s.Helper()
-	all, _, err := s.Audit(ctx, onceward.Page{Limit: 1})
+	all, _, err := s.Audit(ctx, onceward.AuditQuery{Page: onceward.Page{Limit: 1}})
 	if err != nil || len(all) != 1 {
 		s.Fatal(all, err)
 	}

@@ -72,7 +72,7 @@ func (s *suite) key(id onceward.OperationID) string {
 // audited is the number of rows in the audit log.
 func (s *suite) audited() int {
 	s.Helper()
-	all, _, err := s.Audit(ctx, onceward.Page{Limit: 100})
+	all, _, err := s.Audit(ctx, onceward.AuditQuery{Page: onceward.Page{Limit: 100}})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -234,7 +234,7 @@ var replayCases = map[string]func(*suite){
 		if l := s.take("w", onceward.Keyed); l.Operation.Generation != 2 {
 			s.Fatalf("%+v", l.Operation)
 		}
-		audit, _, err := s.Audit(ctx, onceward.Page{Limit: 10})
+		audit, _, err := s.Audit(ctx, onceward.AuditQuery{Page: onceward.Page{Limit: 10}})
 		if err != nil || audit[0].Actor != "ops" || audit[0].Reason != decision.Reason || audit[0].Action != "T0b" || audit[0].To != "received" {
 			s.Fatalf("%+v, %v", audit, err)
 		}

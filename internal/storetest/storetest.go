@@ -37,6 +37,9 @@ type Store interface {
 	Resolve(context.Context, onceward.OperationID, bool, string, onceward.Decision) (onceward.Operation, error)
 	Abandon(context.Context, onceward.OperationID, onceward.Decision) (onceward.Operation, error)
 	Replay(context.Context, onceward.EventID, onceward.Replay) ([]onceward.Replayed, error)
+	Erase(context.Context, onceward.EventID, onceward.Decision) error
+	MarkRestored(context.Context, time.Time, onceward.Decision) error
+	Restored(context.Context) (time.Time, error)
 	Reject(context.Context, onceward.EventID, onceward.Decision) error
 	BeginBulk(context.Context, onceward.Bulk) (onceward.Bulk, error)
 	StepBulk(context.Context, onceward.Bulk, []onceward.Step, string, bool) (onceward.Bulk, error)
@@ -52,7 +55,7 @@ type Store interface {
 	Payload(context.Context, onceward.EventID) (onceward.Payload, error)
 	Operations(context.Context, onceward.OperationQuery) ([]onceward.Operation, string, error)
 	Operation(context.Context, onceward.OperationID) (onceward.Operation, error)
-	Audit(context.Context, onceward.Page) ([]onceward.Audit, string, error)
+	Audit(context.Context, onceward.AuditQuery) ([]onceward.Audit, string, error)
 	Counts(context.Context) ([]onceward.Count, error)
 	Oldest(context.Context, string) (time.Time, error)
 	Index(context.Context, int) (int, error)
@@ -93,7 +96,7 @@ type Open func(t *testing.T, clock *Clock) Store
 func Run(t *testing.T, fresh func(t *testing.T) Open) {
 	for name, group := range map[string]map[string]func(*suite){
 		"admit": admitCases, "lease": leaseCases, "settle": settleCases, "operator": operatorCases, "list": listCases, "memory": memoryCases, "order": orderCases,
-		"step": stepCases, "reconcile": reconcileCases, "record": recordCases, "replay": replayCases, "bulk": bulkCases, "conflict": conflictCases,
+		"step": stepCases, "reconcile": reconcileCases, "record": recordCases, "replay": replayCases, "bulk": bulkCases, "conflict": conflictCases, "age": ageCases, "erase": eraseCases,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for name, test := range group {

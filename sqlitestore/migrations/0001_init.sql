@@ -59,6 +59,7 @@ CREATE TABLE event (
   conflicts   INTEGER NOT NULL DEFAULT 0,
   last_seen   INTEGER NOT NULL,
   keep        INTEGER NOT NULL,  -- remembered at least so long after last_seen
+  forget_at   INTEGER,           -- and no longer than until then
   erased      INTEGER            -- when what it carried was erased
 ) STRICT;
 CREATE INDEX event_quarantined ON event (id) WHERE verdict = 4;

@@ -31,7 +31,7 @@ func TestEverySenderThroughTheDoor(t *testing.T) {
 	}
 	var sources, names []string
 	for _, s := range senders {
-		sources = append(sources, fmt.Sprintf("  %s: {provider: %s, secrets: [%q, %q]}", s.name, s.name, s.secret(1), s.secret(0)))
+		sources = append(sources, fmt.Sprintf("  %s: {provider: %s, secrets: [%q, %q], on_stale: accept}", s.name, s.name, s.secret(1), s.secret(0)))
 		names = append(names, s.name)
 	}
 	file := filepath.Join(dir, "onceward.yaml")

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+
+	"github.com/onceward/onceward/internal/api"
+)
+
+type auditCommand struct {
+	Actor  string `help:"Only by this one: a token's name, local, intake, worker, gate or janitor." placeholder:"NAME"`
+	Action string `help:"Only this: a transition such as T20, or erase, pause, \"keep *\"; a * may end it." placeholder:"ACTION"`
+	Event  string `help:"Only about this event, by any id." placeholder:"ID"`
+	Since  string `help:"Only at or after this time (RFC 3339)." placeholder:"TIME"`
+	Until  string `help:"Only before this time (RFC 3339)." placeholder:"TIME"`
+	paging
+}
+
+// Run is called by the parser.
+func (c *auditCommand) Run(ctx context.Context, a *app) error {
+	if c.Event != "" {
+		event, err := findEvent(ctx, a, c.Event)
+		if err != nil {
+			return err
+		}
+		c.Event = event.ID
+	}
+	query := filters("actor", c.Actor, "action", c.Action, "event", c.Event, "since", c.Since, "until", c.Until)
+	return list(ctx, a, "/v1/audit", query, c.paging, []column[api.Audit]{
+		{"AT", func(x api.Audit) string { return moment(&x.At) }},
+		{"ACTOR", func(x api.Audit) string { return x.Actor }},
+		{"ACTION", func(x api.Audit) string { return x.Action }},
+		{"TARGET", func(x api.Audit) string { return x.Target }},
+		{"FROM", func(x api.Audit) string { return x.From }},
+		{"TO", func(x api.Audit) string { return x.To }},
+		{"REASON", func(x api.Audit) string { return x.Reason }},
+		{"EVIDENCE", func(x api.Audit) string { return x.Evidence }},
+	})
+}
