@@ -1,6 +1,7 @@
 package provider_test
 
 import (
+	"hash/crc32"
 	"strings"
 	"testing"
 	"time"
@@ -266,5 +267,32 @@ func TestVersionPatterns(t *testing.T) {
 		if (a.Verdict == onceward.Accepted) != test.want {
 			t.Errorf("%s for %s: %s", test.pattern, test.version, a.Verdict)
 		}
+	}
+}
+
+// Case 76: a digest of 32 bits is no identity. These two have one CRC-32.
+func TestBodiesWithOneChecksumAreTwoEvents(t *testing.T) {
+	bodies := []string{"plumless", "buckeroo"}
+	if crc32.ChecksumIEEE([]byte(bodies[0])) != crc32.ChecksumIEEE([]byte(bodies[1])) {
+		t.Fatal("this test is about bodies with one checksum")
+	}
+	s := mustNew(t, provider.Options{Provider: "hmac", Secrets: secret("k"), ID: []string{"body-sha256"}, Signature: provider.Signature{Header: "X-Sig"}})
+	first, second := only(t, s, sign(t, s, request(bodies[0]))), only(t, s, sign(t, s, request(bodies[1])))
+	if first.Key == second.Key || first.Key.EventID == "" || first.Content == second.Content {
+		t.Errorf("%+v and %+v", first.Key, second.Key)
+	}
+}
+
+// Case 77, as far as it needs no JWT: a repetition of issuer and id is the same
+// event, the same id of another issuer is another one.
+func TestAnIDIsItsIssuersOwn(t *testing.T) {
+	s := mustNew(t, provider.Options{Provider: "hmac", Secrets: secret("k"), ID: []string{"body:iss", "body:jti"}, Signature: provider.Signature{Header: "X-Sig"}})
+	key := func(body string) onceward.Key { return only(t, s, sign(t, s, request(body))).Key }
+	first := key(`{"iss":"https://a.example","jti":"1","iat":1}`)
+	if again := key(`{"iss":"https://a.example","jti":"1","iat":2}`); again != first {
+		t.Errorf("the same token sent again is %+v, want %+v", again, first)
+	}
+	if other := key(`{"iss":"https://b.example","jti":"1","iat":1}`); other == first {
+		t.Errorf("another issuer's token is %+v, too", other)
 	}
 }

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/onceward/onceward"
@@ -72,6 +73,69 @@ var memoryCases = map[string]func(*suite){
 		if got := s.admit(s.arrival("e1", `{"id":"e1"}`))[0]; got.Verdict != onceward.Accepted {
 			s.Fatalf("%+v", got)
 		}
+	},
+	"case 46: five hundred copies under a clock that jumps by minutes make one effect": func(s *suite) {
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				for n := range 50 {
+					s.clock.Advance([]time.Duration{5 * time.Minute, -5 * time.Minute}[n%2])
+					if _, err := s.Admit(ctx, s.admission(s.arrival("e1", `{"id":"e1"}`))); err != nil {
+						s.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		s.clock.Advance(time.Hour) // due, however the clock stood when it was recorded
+		s.complete()
+		s.clock.Advance(-time.Hour)
+		s.complete()
+		s.counts("completed=1")
+		events, _, err := s.Events(ctx, onceward.EventQuery{Page: onceward.Page{Limit: 10}})
+		if err != nil || len(events) != 1 || events[0].Deliveries != 500 {
+			s.Fatalf("%d events, %v; want one of 500 deliveries", len(events), err)
+		}
+		if h, err := s.History(ctx, events[0].ID); err != nil || len(h.Attempts) != 1 {
+			s.Fatalf("%+v, %v", h, err)
+		}
+	},
+	"case 88: the reaper at any time touches nothing that is not completed": func(s *suite) {
+		unknown := s.one("unknown", unsafely)
+		l := s.take("w1", onceward.Unsafe)
+		if _, err := s.Intend(ctx, l.Lease, time.Minute); err != nil {
+			s.Fatal(err)
+		}
+		if _, err := s.Settle(ctx, l.Lease, onceward.Ambiguous("timeout", s.clock.Now()), limits); err != nil {
+			s.Fatal(err)
+		}
+		dead := s.one("dead")
+		if _, err := s.Settle(ctx, s.take("w1", onceward.Keyed).Lease, onceward.Refused("422"), limits); err != nil {
+			s.Fatal(err)
+		}
+		busy := s.one("busy")
+		working := s.take("w1", onceward.Keyed)
+		s.clock.Advance(400 * day)
+		var wg sync.WaitGroup
+		wg.Go(func() { s.prune() })
+		wg.Go(func() { // its lease is long over, and nobody took it
+			if _, err := s.Settle(ctx, working.Lease, onceward.Succeeded("r"), limits); err != nil {
+				s.Error(err)
+			}
+		})
+		wg.Wait()
+		s.want(unknown, onceward.UnknownOutcome)
+		s.want(dead, onceward.DeadLettered)
+		// Completed a moment ago, it was last seen too long ago to be kept: the
+		// reaper may take it now, and its late owner finds no row.
+		s.prune()
+		if _, err := s.Operation(ctx, busy); !errors.Is(err, onceward.ErrNotFound) {
+			s.Fatalf("%v, want it forgotten", err)
+		}
+		if _, err := s.Settle(ctx, working.Lease, onceward.Succeeded("r"), limits); !errors.Is(err, onceward.ErrNotFound) {
+			s.Fatalf("a report about what is forgotten: %v", err)
+		}
+		s.counts("unknown_outcome=1 dead_lettered=1")
 	},
 	"what is not completed is never forgotten, nor its payload": func(s *suite) {
 		waiting := s.one("e0")
