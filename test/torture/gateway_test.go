@@ -71,6 +71,20 @@ func (g *gateway) path(name string) string { return filepath.Join(g.dir, name) }
 
 func (g *gateway) start() {
 	g.t.Helper()
+	g.launch()
+	g.until(30*time.Second, "ready", func() bool {
+		resp, err := http.Get("http://" + g.admin + "/readyz")
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+}
+
+// launch starts the process and waits for nothing.
+func (g *gateway) launch() {
+	g.t.Helper()
 	log, err := os.OpenFile(g.path("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		g.t.Fatal(err)
@@ -84,14 +98,15 @@ func (g *gateway) start() {
 	g.mu.Lock()
 	g.cmd = cmd
 	g.mu.Unlock()
-	g.until(30*time.Second, "ready", func() bool {
-		resp, err := http.Get("http://" + g.admin + "/readyz")
-		if err != nil {
-			return false
-		}
-		resp.Body.Close()
-		return resp.StatusCode == http.StatusOK
-	})
+}
+
+// signal tells the process something, if it runs.
+func (g *gateway) signal(s os.Signal) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.cmd != nil {
+		_ = g.cmd.Process.Signal(s)
+	}
 }
 
 // kill ends the process at once, as a power cut would end it.
@@ -208,6 +223,17 @@ func (g *gateway) events() (events, deliveries int) {
 			return events, deliveries
 		}
 		after = page.Next
+	}
+}
+
+// report shows a table, and keeps it for the page that quotes it.
+func report(t *testing.T, name, table string) {
+	t.Helper()
+	t.Log("\n" + table)
+	if dir := os.Getenv("ONCEWARD_REPORT"); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, name+".md"), []byte(table), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
