@@ -213,6 +213,13 @@ func (d *Dispatcher) Limits() map[string][]onceward.Limits {
 	return all
 }
 
+// Throttle waits until a destination's rate allows one more request, for those
+// that are not calls. It reports false when ctx ended first.
+func (d *Dispatcher) Throttle(ctx context.Context, destination string) bool {
+	l := d.lanes[destination]
+	return l != nil && l.limiter.Wait(ctx) == nil
+}
+
 // Paused reports whether a destination gets no calls.
 func (d *Dispatcher) Paused(destination string) bool {
 	l := d.lanes[destination]

@@ -156,7 +156,7 @@ func TestEverySourceSaysWhatItMeans(t *testing.T) {
 		t.Fatalf("%+v, %v", meaning, err)
 	}
 	text := strings.Join(meaning[0].Lines, "\n")
-	for _, want := range []string{"/in/gh", "X-Hub-Signature-256", "X-GitHub-Delivery", "90 days", "causes fulfil"} {
+	for _, want := range []string{"/in/gh", "X-Hub-Signature-256", "X-GitHub-Delivery", "90 days", "causes fulfil at billing (keyed)"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %s:\n%s", want, text)
 		}

@@ -132,7 +132,7 @@ func (g *Gateway) begin(w *work) error {
 		return err
 	}
 	w.reconciler = reconcile.New(reconcile.Options{
-		Store: g.store, Targets: w.plan.targets, Paused: w.dispatcher.Paused, Log: g.log,
+		Store: g.store, Targets: w.plan.targets, Paused: w.dispatcher.Paused, Throttle: w.dispatcher.Throttle, Log: g.log,
 		Decided: func(o onceward.Operation) { g.current.Load().dispatcher.WakeAt(o) },
 	})
 	g.metrics.Declare(slices.Collect(maps.Keys(w.plan.sources)), slices.Collect(maps.Keys(w.plan.routes)))

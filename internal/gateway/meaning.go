@@ -31,12 +31,12 @@ func Meaning(c *config.Config) ([]SourceMeaning, config.Problems, error) {
 	}
 	all := make([]SourceMeaning, 0, len(c.Sources))
 	for i := range c.Sources {
-		all = append(all, meaning(&c.Sources[i], p.sources[c.Sources[i].Name]))
+		all = append(all, p.meaning(&c.Sources[i], p.sources[c.Sources[i].Name]))
 	}
 	return all, p.warnings, nil
 }
 
-func meaning(s *config.Source, source *intake.Source) SourceMeaning {
+func (p *plan) meaning(s *config.Source, source *intake.Source) SourceMeaning {
 	c := source.Provider.Contract()
 	m := SourceMeaning{Name: s.Name, Provider: c.Name, Title: c.Title, Revision: c.Revision, Confidence: c.Confidence, Weaknesses: c.Weaknesses()}
 	say := func(format string, args ...any) { m.Lines = append(m.Lines, fmt.Sprintf(format, args...)) }
@@ -92,6 +92,7 @@ func meaning(s *config.Source, source *intake.Source) SourceMeaning {
 		if len(o.Types) > 0 {
 			name += " (" + strings.Join(o.Types, ", ") + ")"
 		}
+		name += p.calls(o.Name)
 		names = append(names, name)
 	}
 	if len(names) == 0 {
@@ -107,6 +108,26 @@ var orderings = map[string]string{
 	"latest":  "what is older than what was applied is superseded",
 	"strict":  "one version after the other, without gaps",
 	"refetch": "in any order, and the destination is told to read the current state",
+}
+
+// calls says where an operation's calls go, and what a repeated one means there.
+func (p *plan) calls(operation string) string {
+	var b strings.Builder
+	for _, o := range p.operations {
+		if o.Name != operation {
+			continue
+		}
+		for i, s := range o.Steps {
+			if i > 0 {
+				b.WriteString(", then")
+			}
+			if s.Name != "" {
+				b.WriteString(" " + s.Name)
+			}
+			fmt.Fprintf(&b, " at %s (%s)", s.Destination, p.destinations[s.Destination].Effect)
+		}
+	}
+	return b.String()
 }
 
 func within(scope string) string {

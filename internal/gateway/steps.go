@@ -47,6 +47,8 @@ func (p *plan) newOperation(c *config.Config, o *config.Operation) (op dispatch.
 		if d := p.destinations[s.Destination]; d.Effect == onceward.Lookup {
 			p.targets = append(p.targets, reconcile.Target{
 				Operation: o.Name, Step: i, Plan: op.Plan(), Destination: s.Destination, Asker: d.Client, Inquiry: d.Inquiry,
+				// Few, because a destination whose answers are lost is rarely in good health.
+				AtOnce: max(d.Concurrency/2, 1),
 			})
 		}
 	}

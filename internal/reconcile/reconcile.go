@@ -35,6 +35,7 @@ type Target struct {
 	Destination string
 	Asker       Asker
 	Inquiry     onceward.Inquiry
+	AtOnce      int // questions under way at one time; at least 1
 }
 
 // Options are what a Reconciler is made of.
@@ -43,6 +44,8 @@ type Options struct {
 	Targets []Target
 	// Paused tells that a destination gets no calls; questions are calls, too.
 	Paused func(destination string) bool
+	// Throttle waits for a destination's rate. It reports false when ctx ended.
+	Throttle func(ctx context.Context, destination string) bool
 	// Decided is told how an operation stands that is no longer unknown.
 	Decided func(onceward.Operation)
 	Log     *slog.Logger
@@ -57,10 +60,7 @@ type Reconciler struct {
 
 const (
 	// pollEvery catches what no signal told of.
-	pollEvery = 5 * time.Second
-	// atOnce is how many questions one target has under way: few, because a
-	// destination whose answers are lost is rarely in good health.
-	atOnce     = 4
+	pollEvery  = 5 * time.Second
 	askBatch   = 64
 	retryStore = time.Second
 )
@@ -72,6 +72,9 @@ func New(o Options) *Reconciler {
 	}
 	if o.Paused == nil {
 		o.Paused = func(string) bool { return false }
+	}
+	if o.Throttle == nil {
+		o.Throttle = func(ctx context.Context, _ string) bool { return ctx.Err() == nil }
 	}
 	if o.Decided == nil {
 		o.Decided = func(onceward.Operation) {}
@@ -137,7 +140,7 @@ func (r *Reconciler) Round(ctx context.Context, t Target) time.Duration {
 		return min(max(next.Sub(r.o.Now()), time.Millisecond), pollEvery)
 	}
 	var asking sync.WaitGroup
-	slots := make(chan struct{}, atOnce)
+	slots := make(chan struct{}, max(t.AtOnce, 1))
 	var failed sync.Once
 	wait := time.Duration(0)
 	for _, q := range due {
@@ -157,7 +160,7 @@ func (r *Reconciler) Round(ctx context.Context, t Target) time.Duration {
 // that could not be recorded.
 func (r *Reconciler) ask(ctx context.Context, t Target, q onceward.Inquired) bool {
 	o := q.Operation
-	if ctx.Err() != nil {
+	if !r.o.Throttle(ctx, t.Destination) {
 		return true
 	}
 	f := t.Asker.Ask(ctx, o.Downstream(q.Key, o.StepName()))

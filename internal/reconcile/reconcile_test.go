@@ -135,7 +135,7 @@ func bubble(t *testing.T, s *store, a *asker, change func(*reconcile.Options), t
 		var mu sync.Mutex
 		decided := 0
 		o := reconcile.Options{
-			Store: s, Targets: []reconcile.Target{{Operation: "pay", Destination: "bank", Asker: a, Inquiry: inquiry}},
+			Store: s, Targets: []reconcile.Target{{Operation: "pay", Destination: "bank", Asker: a, Inquiry: inquiry, AtOnce: 4}},
 			Log: slog.New(slog.DiscardHandler), Decided: func(onceward.Operation) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -246,6 +246,33 @@ func TestAPausedDestinationIsNotAsked(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		if got := s.states(); got != "[completed:1]" {
 			t.Errorf("%s", got)
+		}
+	})
+}
+
+// TestQuestionsKeepToTheDestinationsRate: they are calls, too.
+func TestQuestionsKeepToTheDestinationsRate(t *testing.T) {
+	s, a := &store{}, &asker{say: always(onceward.Present)}
+	bubble(t, s, a, func(o *reconcile.Options) {
+		s.add(10)
+		rate := make(chan struct{}, 1)
+		o.Throttle = func(ctx context.Context, destination string) bool {
+			if destination != "bank" {
+				t.Errorf("the rate of %q", destination)
+			}
+			rate <- struct{}{}
+			defer func() { <-rate }()
+			select {
+			case <-ctx.Done():
+				return false
+			case <-time.After(time.Second):
+				return true
+			}
+		}
+	}, func(*reconcile.Reconciler, func() int) {
+		time.Sleep(5*time.Second + time.Second/2)
+		if n := a.n(); n != 5 {
+			t.Errorf("%d questions in five seconds, want 5", n)
 		}
 	})
 }
