@@ -40,38 +40,62 @@ type node struct {
 	label  string
 }
 
-// Search walks through every state that can be reached, breadth first, so that
-// the first violation has a shortest trace.
+// Search walks through every state of one operation that can be reached.
 func Search(s Spec, rules Rules) Result {
-	began := time.Now()
 	x := &explorer{Spec: &s, Rules: rules, table: onceward.Transitions(), walked: map[onceward.Transition]bool{}}
-	worlds := []World{start()}
+	r := walk(start(), model[World]{
+		next: func(w World, emit func(string, World, string)) {
+			x.emit = emit
+			x.next(w)
+		},
+		check:     x.check,
+		canonical: World.canonical,
+		atRest:    func(w World) bool { return w.Row.State != 0 && atRest(w) },
+		beyond:    func(w World) bool { return int(w.Row.Fence) > s.MaxFence },
+	})
+	r.Walked = x.walked
+	return r
+}
+
+// model is what a search walks through.
+type model[W comparable] struct {
+	next      func(w W, emit func(label string, next W, broken string)) // everything that can follow
+	check     func(W) string                                            // what does not hold; empty when all does
+	canonical func(W) W
+	atRest    func(W) bool // nothing has to happen any more by itself
+	beyond    func(W) bool // is not followed
+}
+
+// walk goes breadth first, so that the first violation has a shortest trace.
+func walk[W comparable](first W, m model[W]) Result {
+	began := time.Now()
+	worlds := []W{first}
 	nodes := []node{{parent: -1}}
-	index := map[World]int32{worlds[0]: 0}
+	index := map[W]int32{first: 0}
 	var edges []int32
 	var ends []int // of edges, by state
 	open := map[int32]bool{}
-	result := Result{Walked: x.walked}
+	var result Result
 	var found *Violation
 	current := int32(0)
-	x.emit = func(label string, next World, broken string) {
+	emit := func(label string, next W, broken string) {
 		if found != nil {
 			return
 		}
 		result.Transitions++
 		if broken == "" {
-			broken = x.check(next)
+			broken = m.check(next)
 		}
 		if broken != "" {
 			found = &Violation{broken, append(trace(nodes, current), label)}
 			return
 		}
-		if int(next.Row.Fence) > s.MaxFence {
+		if m.beyond(next) {
 			result.Cut++
 			open[current] = true
 			return
 		}
-		next = next.canonical()
+		next = m.canonical(next)
 		i, known := index[next]
 		if !known {
 			i = int32(len(worlds))
@@ -82,14 +106,15 @@ func Search(s Spec, rules Rules) Result {
 		edges = append(edges, i)
 	}
 	for current = 0; int(current) < len(worlds) && found == nil; current++ {
-		x.next(worlds[current])
+		m.next(worlds[current], emit)
 		ends = append(ends, len(edges))
 	}
 	result.States = len(worlds)
 	result.Deepest = int(nodes[len(nodes)-1].depth)
 	if found == nil {
-		if i := stuck(worlds, edges, ends, open); i >= 0 {
-			found = &Violation{"I12: nothing leads out of " + worlds[i].Row.State.String() + " to an end", trace(nodes, i)}
+		good := func(i int) bool { return m.atRest(worlds[i]) || open[int32(i)] }
+		if i := stuck(len(worlds), edges, ends, good); i >= 0 {
+			found = &Violation{"I12: no end can be reached any more", trace(nodes, i)}
 		}
 	}
 	result.Violation, result.Took = found, time.Since(began)
@@ -108,20 +133,20 @@ func trace(nodes []node, i int32) []string {
 }
 
 // stuck looks for a state from which no end can be reached any more, backwards
-// from the ends. What was not followed counts as an end.
-func stuck(worlds []World, edges []int32, ends []int, open map[int32]bool) int32 {
-	before := make([][]int32, len(worlds))
+// from the ends; -1 when there is none. What was not followed counts as an end.
+func stuck(states int, edges []int32, ends []int, end func(int) bool) int32 {
+	before := make([][]int32, states)
 	from := 0
-	for i, end := range ends {
-		for _, to := range edges[from:end] {
+	for i, upto := range ends {
+		for _, to := range edges[from:upto] {
 			before[to] = append(before[to], int32(i))
 		}
-		from = end
+		from = upto
 	}
-	good := make([]bool, len(worlds))
+	good := make([]bool, states)
 	var queue []int32
-	for i, w := range worlds {
-		if w.Row.State != 0 && atRest(w) || open[int32(i)] {
+	for i := range good {
+		if end(i) {
 			good[i] = true
 			queue = append(queue, int32(i))
 		}
@@ -136,7 +161,7 @@ func stuck(worlds []World, edges []int32, ends []int, open map[int32]bool) int32
 			}
 		}
 	}
-	for i := range worlds {
+	for i := range good {
 		if !good[i] {
 			return int32(i)
 		}
