@@ -11,7 +11,7 @@ func cloudEvents() Contract {
 		Name: "cloudevents", Title: "CloudEvents over HTTP (generic, with abuse protection)", Category: "spec", SourceDocs: []string{"CloudEvents HTTP 1.1 Web Hooks for Event Delivery 1.0.3-wip", "CloudEvents core spec"}, Confidence: "verified-from-docs",
 		Scheme: "bearer", Credentials: []string{"Authorization"}, Rotation: "by hand: the token of the header Authorization, or of the query as query:access_token=…; configure both while you change it",
 		Reads: "the event: of the headers ce-… in the binary mode, with the body as data",
-		Items: "body", Single: true, ID: []string{"item:source", "item:id"}, Scope: "one source, which is part of it", IDNote: "an id is only unique together with its source",
+		Items: "body", Single: true, ItemType: "application/cloudevents+json", ID: []string{"item:source", "item:id"}, Scope: "one source, which is part of it", IDNote: "an id is only unique together with its source",
 		Type: "item:type", OccurredAt: "item:time", Version: "item:specversion", Handshake: "OPTIONS with WebHook-Request-Origin, which is allowed by WebHook-Allowed-Origin", greet: cloudEventsConsent,
 		RetryOn: "the sender's choice; 429 with Retry-After", Unsubs: "410", RetryHorizon: 3 * day, Memory: 7 * day,
 		notes: []string{unprovenNote}, document: cloudEventsDocument, newScheme: tokens("Authorization", withBearer),

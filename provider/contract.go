@@ -85,6 +85,9 @@ type Contract struct {
 	// Reads says in words what body:, item: and form: are read from, for senders
 	// whose body is not read as it stands.
 	Reads string
+	// ItemType is the media type of an item that goes out alone, where it is not
+	// the batch's.
+	ItemType string
 
 	newScheme func(o *Options) (scheme, error)
 	// document turns the body into what the expressions read; see there.

@@ -9,7 +9,7 @@ func mandrill() Contract {
 		Name: "mandrill", Title: "Mailchimp Transactional (Mandrill)", Category: "email", SourceDocs: []string{"Mailchimp Transactional: Authenticating webhook requests"}, Confidence: "from-memory",
 		Scheme: "mandrill", Headers: []string{"X-Mandrill-Signature", "X-Mailchimp-Signature"}, BodySigned: true,
 		Rotation: "none: a reset of the key takes effect at once; configure both while you do it",
-		Reads:    "the JSON in the form's field mandrill_events", Items: "body", ID: []string{"item:_id", "item:event", "item:ts"}, IDSigned: true, Scope: "one account",
+		Reads:    "the JSON in the form's field mandrill_events", Items: "body", ItemType: "application/json", ID: []string{"item:_id", "item:event", "item:ts"}, IDSigned: true, Scope: "one account",
 		IDNote: "_id is the message's, shared by send, open and click, so event and time are part of it", Type: "item:event", OccurredAt: "item:ts",
 		Handshake: "HEAD, and a POST without events signed with the key test-webhook; both want a 200", greet: mandrillGreeting,
 		RetryOn: "anything but 200; up to 100 times", RetryHorizon: day, Memory: 7 * day,

@@ -56,7 +56,7 @@ func tokened() []Contract {
 		completed(Contract{
 			Name: "auth0-log-streams", Title: "Auth0 Log Streams (custom webhook)", Category: "identity", SourceDocs: []string{"Auth0 Docs: Create Custom Log Streams Using Webhooks", "Auth0 Docs: Log Streams"}, Confidence: "verified-from-docs",
 			Scheme: "static-token", Credentials: []string{"Authorization"}, Rotation: "by hand: the value of Authorization, word for word (nothing is put in front); configure both while you change it",
-			Reads: "a list, one object, or an object in each line", Items: "body", ID: []string{"item:log_id"}, Scope: "one tenant's stream",
+			Reads: "a list, one object, or an object in each line", Items: "body", ItemType: "application/json", ID: []string{"item:log_id"}, Scope: "one tenant's stream",
 			IDNote: "the log's id: a batch that failed comes again as a whole, or cut in another way", Type: "item:data.type", OccurredAt: "item:data.date",
 			RetryOn: "anything but 2xx; 3 times, then the stream begins anew until it works", Unsubs: "7 days of failures pause the stream", RetryHorizon: 7 * day, ManualWindow: 30 * day, Memory: 30 * day,
 			notes: []string{unprovenNote}, document: jsonLines, newScheme: tokens("Authorization", withBearer),

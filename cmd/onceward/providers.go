@@ -57,6 +57,7 @@ func (p *providersShowCommand) Run(a *app) error {
 		row("tolerance", c.Tolerance.String())
 	}
 	row("rotation", c.Rotation)
+	row("reads", c.Reads)
 	row("batch", c.Items)
 	row("identity", strings.Join(c.ID, " + "))
 	for _, other := range c.OtherIDs {
@@ -107,6 +108,7 @@ type contractShape struct {
 	Headers      []string   `json:"headers"`
 	Tolerance    float64    `json:"tolerance_seconds"`
 	Rotation     string     `json:"rotation"`
+	Reads        string     `json:"reads"`
 	Items        string     `json:"items"`
 	ID           []string   `json:"id"`
 	OtherIDs     [][]string `json:"other_ids"`
@@ -137,7 +139,7 @@ func printContracts(a *app, contracts []provider.Contract) error {
 	for i, c := range contracts {
 		shapes[i] = contractShape{
 			c.Name, c.Title, c.Revision, c.Category, c.Confidence, c.SourceDocs, c.Scheme, c.Headers, c.Tolerance.Seconds(),
-			c.Rotation, c.Items, c.ID, c.OtherIDs, c.Level, c.Scope, c.IDSigned, c.Type, c.OccurredAt, c.Version, c.Account, c.Mode,
+			c.Rotation, c.Reads, c.Items, c.ID, c.OtherIDs, c.Level, c.Scope, c.IDSigned, c.Type, c.OccurredAt, c.Version, c.Account, c.Mode,
 			c.Handshake, c.Success.Status, c.RetryOn, c.StopOn, c.Unsubs, c.Deadline.Seconds(),
 			c.RetryHorizon.Seconds(), c.ManualWindow.Seconds(), c.Memory.Seconds(), c.Volatile, c.MaxBody, c.Weaknesses(),
 		}

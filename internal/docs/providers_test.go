@@ -22,6 +22,7 @@ func TestTheSendersAreThoseOfThePackage(t *testing.T) {
 		}
 		item("Signature", signature(c))
 		item("Rotation", c.Rotation)
+		item("Read from", c.Reads)
 		item("Batch", quoted(c.Items))
 		ids := identity(c.ID)
 		for _, other := range c.OtherIDs {

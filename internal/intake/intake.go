@@ -215,12 +215,18 @@ func (h *Handler) deliver(w http.ResponseWriter, r *http.Request, source *Source
 		writeReply(w, reply)
 		return
 	}
+	contract, arrivals := source.Provider.Contract(), source.Provider.Arrivals(request)
+	header := r.Header
+	if contract.ItemType != "" && arrivals[0].Of > 0 { // an item is not of the media type of its batch
+		header = header.Clone()
+		header.Set("Content-Type", contract.ItemType)
+	}
 	a := &onceward.Admission{
-		At: now, Header: keptHeader(r.Header, source.Provider.Contract().Credentials), Secret: secret, Remote: h.remote(r),
-		Payloads: source.Payloads, Keys: source.Keys, Longest: source.Longest, Stale: source.OnStale, Coalesce: source.Level != nil && source.Level(request), Arrivals: source.Provider.Arrivals(request),
+		At: now, Header: keptHeader(header, contract.Credentials), Secret: secret, Remote: h.remote(r),
+		Payloads: source.Payloads, Keys: source.Keys, Longest: source.Longest, Stale: source.OnStale, Coalesce: source.Level != nil && source.Level(request), Arrivals: arrivals,
 	}
 	reserved := h.plan(source, a)
-	ctx := source.deadlines.next(min(h.o.Commit, cmp.Or(source.Provider.Contract().Deadline*3/4, h.o.Commit)))
+	ctx := source.deadlines.next(min(h.o.Commit, cmp.Or(contract.Deadline*3/4, h.o.Commit)))
 	admitted, err := h.o.Store.Admit(ctx, a)
 	h.handOver(a, admitted, reserved)
 	if err == nil {
