@@ -23,6 +23,9 @@ type Finding struct {
 	Result   string    // present: the other side's reference
 	Asked    time.Time // before the question went out, by the store's clock
 	Evidence string    // what was answered, in our own words
+	// Early says that the asker has not known of it for as long as an absence
+	// takes, whatever the wall clock says: that may have been set.
+	Early bool
 }
 
 // Inquired is an operation about which the other side is to be asked.
@@ -55,7 +58,7 @@ func (o Operation) Reconcile(fence int64, f Finding, by Inquiry, today Plan, now
 		o = o.finish(f.Result, "found by asking", now)
 		o.Fence++
 		return o, "T16", nil
-	case f.Presence == Absent && !f.Asked.Before(final):
+	case f.Presence == Absent && !f.Early && !f.Asked.Before(final):
 		return o.absent("found absent by asking", now), "T17", nil
 	case !o.fits(today):
 		o = o.move(DeadLettered, "asked without a clear answer, and its steps are no longer the configured ones: "+o.Reason, now)
@@ -69,8 +72,12 @@ func (o Operation) Reconcile(fence int64, f Finding, by Inquiry, today Plan, now
 	// The wait doubles with the age of the question, and an absence is looked
 	// at again when it can first be believed.
 	wait := min(max(now.Sub(o.SentBy), by.First, time.Millisecond), max(by.Max, by.First))
-	if o.AskAt = now.Add(wait); f.Presence == Absent && now.Before(final) && o.AskAt.After(final) {
+	o.AskAt = now.Add(wait)
+	switch {
+	case f.Presence == Absent && now.Before(final) && o.AskAt.After(final):
 		o.AskAt = final
+	case f.Presence == Absent && f.Early && wait > by.Settle:
+		o.AskAt = now.Add(max(by.Settle, by.First))
 	}
 	o.Reason = "its outcome is unknown; the other side was asked: " + f.Evidence
 	o.Changed = now

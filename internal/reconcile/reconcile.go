@@ -56,6 +56,46 @@ type Options struct {
 type Reconciler struct {
 	o       Options
 	changed []chan struct{}
+
+	mu    sync.Mutex
+	known map[onceward.OperationID]acquaintance
+}
+
+// acquaintance is since when this process knows of an unknown outcome, by the
+// monotonic clock. A wall clock that is set forward must not make a call that
+// is on its way look as if it had had its time.
+type acquaintance struct {
+	fence       int64
+	since, last time.Time
+}
+
+const maxKnown = 4096
+
+// since returns since when an operation is known to be unknown.
+func (r *Reconciler) since(o onceward.Operation) time.Time {
+	now := time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a := r.known[o.ID]
+	if a.fence != o.Fence {
+		a = acquaintance{fence: o.Fence, since: now}
+	}
+	a.last = now
+	if len(r.known) > maxKnown { // others decided about most of them
+		for id, old := range r.known {
+			if now.Sub(old.last) > time.Hour {
+				delete(r.known, id)
+			}
+		}
+	}
+	r.known[o.ID] = a
+	return a.since
+}
+
+func (r *Reconciler) forget(id onceward.OperationID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.known, id)
 }
 
 const (
@@ -79,7 +119,7 @@ func New(o Options) *Reconciler {
 	if o.Decided == nil {
 		o.Decided = func(onceward.Operation) {}
 	}
-	r := &Reconciler{o: o}
+	r := &Reconciler{o: o, known: map[onceward.OperationID]acquaintance{}}
 	for range o.Targets {
 		r.changed = append(r.changed, make(chan struct{}, 1))
 	}
@@ -163,17 +203,20 @@ func (r *Reconciler) ask(ctx context.Context, t Target, q onceward.Inquired) boo
 	if !r.o.Throttle(ctx, t.Destination) {
 		return true
 	}
+	// A tenth less, because the first question is a moment after the outcome.
+	early := time.Since(r.since(o)) < t.Inquiry.Settle-t.Inquiry.Settle/10
 	f := t.Asker.Ask(ctx, o.Downstream(q.Key, o.StepName()))
 	if ctx.Err() != nil && f.Presence == onceward.Unclear {
 		return true // the question was cut, which says nothing
 	}
-	f.Asked = q.Now
+	f.Asked, f.Early = q.Now, early
 	after, err := r.o.Store.Reconcile(context.WithoutCancel(ctx), o.ID, o.Fence, f, t.Inquiry, t.Plan)
 	log := r.o.Log.With(telemetry.KeyEvent, o.ID.Event.String(), telemetry.KeyOperation, o.Name, telemetry.KeyDigest, q.Key.String(),
 		telemetry.KeyAttempt, o.Attempt, telemetry.KeyFence, o.Fence, telemetry.KeyDestination, t.Destination)
 	switch {
 	case errors.Is(err, onceward.ErrFenced), errors.Is(err, onceward.ErrNotFound):
 		log.Debug("decided meanwhile; the answer was not needed")
+		r.forget(o.ID)
 		return true
 	case err != nil:
 		log.Warn("what the other side said could not be recorded; it is asked again", telemetry.KeyError, err)
@@ -189,6 +232,7 @@ func (r *Reconciler) ask(ctx context.Context, t Target, q onceward.Inquired) boo
 		log.Info("the other side cleared up an unknown outcome", telemetry.KeyOutcome, f.Presence.String())
 	}
 	if after.State != onceward.UnknownOutcome {
+		r.forget(o.ID)
 		r.o.Decided(after)
 	}
 	return true

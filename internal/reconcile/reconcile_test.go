@@ -28,7 +28,11 @@ type store struct {
 	decided []string // transitions
 	fails   int      // of Reconcile, from the first call
 	unread  int      // of Inquiries
+	jumped  time.Duration
 }
+
+// now is the wall clock, which somebody may have set.
+func (s *store) now() time.Time { return time.Now().Add(s.jumped) }
 
 func (s *store) add(n int) {
 	for i := range n {
@@ -47,7 +51,7 @@ func (s *store) Inquiries(_ context.Context, r onceward.ClaimRequest) (due []onc
 		s.unread--
 		return nil, time.Time{}, onceward.ErrUnavailable
 	}
-	now := time.Now()
+	now := s.now()
 	for _, o := range s.all {
 		switch {
 		case o.AskAt.IsZero() || o.Name != r.Name || o.Step != r.Step:
@@ -69,7 +73,7 @@ func (s *store) Reconcile(_ context.Context, id onceward.OperationID, fence int6
 	}
 	for i, o := range s.all {
 		if o.ID == id {
-			after, transition, err := o.Reconcile(fence, f, by, today, time.Now())
+			after, transition, err := o.Reconcile(fence, f, by, today, s.now())
 			if err == nil {
 				s.all[i] = after
 				s.decided = append(s.decided, transition)
@@ -210,6 +214,32 @@ func TestAnAbsenceIsBelievedInItsTimeAndNotBefore(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		if got := s.states(); got != "[failed_before_effect:1]" {
 			t.Errorf("%s", got)
+		}
+	})
+}
+
+// TestAClockThatIsSetMakesNoAbsence: the call is on its way, and a wall clock
+// that jumps an hour does not make it older.
+func TestAClockThatIsSetMakesNoAbsence(t *testing.T) {
+	s, a := &store{}, &asker{say: always(onceward.Absent)}
+	long := inquiry
+	long.GiveUp = 48 * time.Hour
+	bubble(t, s, a, func(o *reconcile.Options) {
+		s.add(1)
+		o.Targets[0].Inquiry = long
+	}, func(r *reconcile.Reconciler, _ func() int) {
+		time.Sleep(time.Second)
+		s.mu.Lock()
+		s.jumped = time.Hour
+		s.mu.Unlock()
+		r.Wake()
+		time.Sleep(50 * time.Second)
+		if got := s.states(); got != "[unknown_outcome:1]" || a.n() < 2 {
+			t.Errorf("%s after %d questions, a minute before the call has had its time", got, a.n())
+		}
+		time.Sleep(90 * time.Second)
+		if got := s.states(); got != "[failed_before_effect:1]" {
+			t.Errorf("%s in the end", got)
 		}
 	})
 }
