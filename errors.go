@@ -23,6 +23,8 @@ var (
 	// ErrConsent means that repeating could cause a second effect and that the
 	// caller did not accept this risk in so many words.
 	ErrConsent = errors.New("repeating may cause a second effect")
+	// ErrRepeated means that this very request was carried out before.
+	ErrRepeated = errors.New("this request was carried out already")
 	// ErrBadCursor means that a listing's cursor is not one that it gave out.
 	ErrBadCursor = errors.New("not a cursor of this listing")
 	// ErrUnavailable means that the store could not be reached or did not

@@ -44,6 +44,9 @@ func scanBulk(s *stmt) onceward.Bulk {
 // carried out by [Store.StepBulk].
 func (s *Store) BeginBulk(ctx context.Context, b onceward.Bulk) (onceward.Bulk, error) {
 	err := s.write(ctx, func(w *writer) error {
+		if err := w.once(b.Decision); err != nil {
+			return err
+		}
 		b.ID, b.At = int64(w.ids.Next(w.now)), w.now
 		if b.Filter.Until.IsZero() || b.Filter.Until.After(w.now) {
 			b.Filter.Until = w.now // what arrives later was not confirmed

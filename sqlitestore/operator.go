@@ -40,6 +40,9 @@ func (s *Store) decide(ctx context.Context, id onceward.OperationID, d onceward.
 		if decided, transition, err = change(o, w.now); err != nil {
 			return fmt.Errorf("operation %s: %w", id, err)
 		}
+		if err := w.once(d); err != nil {
+			return err
+		}
 		if err := w.move(o, decided); err != nil {
 			return err
 		}
@@ -49,6 +52,30 @@ func (s *Store) decide(ctx context.Context, id onceward.OperationID, d onceward.
 		return w.audit(o, decided, transition, d)
 	})
 	return decided, err
+}
+
+const (
+	insertRequest = `INSERT INTO request (actor, name, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`
+	// There are few: people make them.
+	forgetRequests = `DELETE FROM request WHERE at < ?`
+)
+
+// requestMemory is how long a request's name is known.
+const requestMemory = 30 * 24 * time.Hour
+
+// once refuses a request that was carried out before. It is asked when nothing
+// else can refuse it any more and nothing is written yet.
+func (w *writer) once(d onceward.Decision) error {
+	if d.Once == "" {
+		return nil
+	}
+	if err := w.c.q(insertRequest).string(d.Actor).string(d.Once).time(w.now).run(); err != nil {
+		return err
+	}
+	if w.c.Changes() == 0 {
+		return fmt.Errorf("request %q: %w", d.Once, onceward.ErrRepeated)
+	}
+	return w.c.q(forgetRequests).time(w.now.Add(-requestMemory)).run()
 }
 
 const (

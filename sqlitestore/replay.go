@@ -61,6 +61,9 @@ func (w *writer) replay(id onceward.EventID, r onceward.Replay) ([]onceward.Repl
 	if err := onceward.Refusal(all); err != nil {
 		return all, fmt.Errorf("event %s: %w", id, err)
 	}
+	if err := w.once(r.Decision); err != nil {
+		return nil, err
+	}
 	if e.Verdict == onceward.QuarantinedBy {
 		if err := w.releaseEvent(e.Event, r); err != nil {
 			return nil, err

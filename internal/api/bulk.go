@@ -78,6 +78,7 @@ func (f Filter) query() (q onceward.EventQuery, err error) {
 
 type bulkReplayRequest struct {
 	Credential
+	Once
 	Body BulkReplay
 }
 
@@ -90,6 +91,7 @@ func (s *server) beginReplay(ctx context.Context, in *bulkReplayRequest) (*answe
 	if err != nil {
 		return nil, err
 	}
+	d.Once = in.IdempotencyKey
 	q, err := in.Body.Filter.query()
 	if err != nil {
 		return nil, err

@@ -66,3 +66,17 @@ func TestADryRunOfAReplayChangesNothing(t *testing.T) {
 		t.Errorf("%+v, woken %d", got, woken)
 	}
 }
+
+// K12 114: a click that a queue or a proxy sends again is still one click.
+func TestARequestMayNameItself(t *testing.T) {
+	s := newStore()
+	id := s.add(start, "guid", onceward.Completed)
+	h := api.New(api.Options{Store: s})
+	path := "/v1/events/" + id.String() + "/replay"
+	call(h, "POST", path, `{"mode":"redeliver","reason":"lost","accept_duplicate_risk":true}`, "Idempotency-Key", "click-1")
+	if len(s.replays) != 1 || s.replays[0].Once != "click-1" {
+		t.Fatalf("%+v", s.replays)
+	}
+	s.err = fmt.Errorf("request %q: %w", "click-1", onceward.ErrRepeated)
+	refused(t, call(h, "POST", "/v1/replays", `{"filter":{"source":"gh"},"mode":"resume","reason":"x","expect":1}`, "Idempotency-Key", "click-1"), 409, "carried out already")
+}

@@ -35,6 +35,11 @@ type Credential struct {
 	Authorization string `header:"Authorization" hidden:"true"`
 }
 
+// Once is the part of a request that names it, so that it is carried out once.
+type Once struct {
+	IdempotencyKey string `header:"Idempotency-Key" maxLength:"255" doc:"Names this request: a second one with the same name changes nothing and is answered 409. Without it each request counts."`
+}
+
 // Paging is the part of a request that says which page it wants.
 type Paging struct {
 	After string `query:"after" maxLength:"200" doc:"The next of the page before."`

@@ -122,6 +122,7 @@ func (s *server) decision(from Credential, reason, evidence string, consent bool
 
 type retryRequest struct {
 	OperationRequest
+	Once
 	Body Retry
 }
 
@@ -130,6 +131,7 @@ func (s *server) retryOperation(ctx context.Context, in *retryRequest) (*answer[
 	if err != nil {
 		return nil, err
 	}
+	d.Once = in.IdempotencyKey
 	return s.waking(s.decide("retry an operation", in.ID, func(id onceward.OperationID) (onceward.Operation, error) {
 		return s.Store.Retry(ctx, id, d)
 	}))

@@ -65,6 +65,7 @@ func (s *server) replays() {
 
 type replayRequest struct {
 	EventRequest
+	Once
 	Body Replay
 }
 
@@ -81,6 +82,7 @@ func (s *server) replayEvent(ctx context.Context, in *replayRequest) (*answer[Re
 	if err != nil {
 		return nil, err
 	}
+	d.Once = in.IdempotencyKey
 	const doing = "replay an event"
 	h, err := s.Store.History(ctx, id)
 	if err != nil {

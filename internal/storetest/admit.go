@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/onceward/onceward"
 )
@@ -58,6 +60,41 @@ var admitCases = map[string]func(*suite){
 			events, _, err := s.Events(ctx, onceward.EventQuery{Page: onceward.Page{Limit: 10}})
 			return err == nil && len(events) == 1 && events[0].Deliveries == 100
 		})
+	},
+	"case 46: five hundred copies that say different times make one event": func(s *suite) {
+		var all sync.WaitGroup
+		var accepted atomic.Int32
+		for i := range 500 {
+			all.Go(func() {
+				a := s.admission(s.arrival("e1", "x"))
+				a.At = a.At.Add(time.Duration(i%10-5) * time.Minute)
+				got, err := s.Admit(ctx, a)
+				if err != nil {
+					s.Errorf("copy %d: %v", i, err)
+				} else if got[0].Verdict == onceward.Accepted {
+					accepted.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		if n := accepted.Load(); n != 1 {
+			s.Fatalf("%d were new", n)
+		}
+		s.counts("received=1")
+	},
+	"case 51: what an event was compared by survives its success": func(s *suite) {
+		id := s.done("e1")
+		before, err := s.History(ctx, id.Event)
+		if err != nil || before.Event.Content != sha256.Sum256([]byte(`{"id":"e1"}`)) {
+			s.Fatalf("%+v, %v", before.Event, err)
+		}
+		s.reopen()
+		if got := s.admit(s.arrival("e1", `{"id":"e1"}`))[0]; got.Verdict != onceward.Duplicate {
+			s.Fatalf("%+v", got)
+		}
+		if got := s.admit(s.arrival("e1", "completed"))[0]; !got.Differs {
+			s.Fatalf("%+v", got)
+		}
 	},
 	"other content under a known key differs and records nothing": func(s *suite) {
 		s.one("e1")

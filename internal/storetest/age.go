@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/onceward/onceward"
@@ -175,6 +176,46 @@ var ageCases = map[string]func(*suite){
 				s.Fatal(err)
 			}
 		}
+	},
+	"case 88: the reaper, beside copies and work, forgets no event that is seen or open": func(s *suite) {
+		for i := range 40 {
+			s.done(fmt.Sprint("old ", i))
+		}
+		open := s.one("open")
+		s.clock.Advance(91 * day)
+		l := s.take("w", onceward.Keyed)
+		var all sync.WaitGroup
+		seen := make([]onceward.Admitted, 20)
+		for i := range seen {
+			all.Go(func() {
+				a := s.arrival(fmt.Sprint("old ", i), fmt.Sprintf(`{"id":"old %d"}`, i))
+				got, err := s.Admit(ctx, s.admission(a))
+				if err == nil {
+					seen[i] = got[0]
+				}
+			})
+		}
+		all.Go(func() {
+			for after := onceward.EventID(0); ; {
+				next, _, err := s.PruneKeys(ctx, after, 90*day, 3)
+				if err != nil || next == 0 {
+					return
+				}
+				after = next
+			}
+		})
+		all.Wait()
+		for i, got := range seen { // each was seen before it was forgotten, or forgotten before it was seen
+			if got.Verdict != onceward.Duplicate && got.Verdict != onceward.Accepted {
+				s.Fatalf("%d: %+v", i, got)
+			}
+			again := s.admit(s.arrival(fmt.Sprint("old ", i), fmt.Sprintf(`{"id":"old %d"}`, i)))[0]
+			if again.Verdict != onceward.Duplicate || again.Event != got.Event {
+				s.Fatalf("%d: %+v, then %+v", i, got, again)
+			}
+		}
+		s.settle(l, onceward.Succeeded("r"))
+		s.want(open, onceward.Completed)
 	},
 	"the bodies of an open conflict are kept until it is decided": func(s *suite) {
 		id := s.done("e1")

@@ -253,6 +253,14 @@ CREATE TABLE bulk (
 ) STRICT;
 CREATE INDEX bulk_running ON bulk (id) WHERE ended IS NULL;
 
+-- Requests of people that named themselves, so that each is carried out once.
+CREATE TABLE request (
+  actor TEXT NOT NULL,
+  name  TEXT NOT NULL,
+  at    INTEGER NOT NULL,
+  PRIMARY KEY (actor, name)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE pause (
   destination TEXT PRIMARY KEY,
   at          INTEGER NOT NULL,
