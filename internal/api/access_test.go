@@ -34,6 +34,15 @@ func TestRolesDecideWhatATokenMayDo(t *testing.T) {
 		{"a viewer does not pause", "Bearer viewer-token", "POST", "/v1/destinations/billing/pause", `{"reason":"x"}`, 403},
 		{"an operator decides", "Bearer operator-token", "POST", "/v1/operations/OP/retry", `{"reason":"x"}`, 200},
 		{"an admin decides", "Bearer admin-token", "POST", "/v1/operations/OP/retry", `{"reason":"x"}`, 200},
+		{"a viewer does not replay", "Bearer viewer-token", "POST", "/v1/events/EVENT/replay", `{"mode":"resume","reason":"x"}`, 403},
+		{"a viewer does not even try a replay", "Bearer viewer-token", "POST", "/v1/events/EVENT/replay", `{"mode":"resume","reason":"x","dry_run":true}`, 403},
+		{"a viewer does not replay many", "Bearer viewer-token", "POST", "/v1/replays", `{"mode":"resume","reason":"x","filter":{"source":"gh"},"expect":1}`, 403},
+		{"a viewer does not reject", "Bearer viewer-token", "POST", "/v1/events/EVENT/reject", `{"reason":"x"}`, 403},
+		{"a viewer sees an explanation", "Bearer viewer-token", "GET", "/v1/events/EVENT/explain", "", 200},
+		{"an operator does not erase", "Bearer operator-token", "POST", "/v1/events/EVENT/erase", `{"reason":"x"}`, 403},
+		{"an operator does not erase many", "Bearer operator-token", "POST", "/v1/erasures", `{"reason":"x","filter":{"source":"gh"},"expect":1}`, 403},
+		{"an operator replays", "Bearer operator-token", "POST", "/v1/events/EVENT/replay", `{"mode":"resume","reason":"x"}`, 200},
+		{"an admin begins an erasure", "Bearer admin-token", "POST", "/v1/erasures", `{"reason":"x","filter":{"source":"gh"},"expect":1}`, 200},
 		{"nobody sees that it is alive", "", "GET", "/healthz", "", 200},
 		{"nobody sees that it is ready", "", "GET", "/readyz", "", 200},
 	} {
@@ -43,7 +52,7 @@ func TestRolesDecideWhatATokenMayDo(t *testing.T) {
 			h := api.New(api.Options{Store: s, Tokens: tokens, Destinations: []string{"billing"}, Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				_, _ = w.Write([]byte("onceward_up 1\n"))
 			})})
-			w := call(h, c.method, strings.Replace(c.path, "OP", op.String(), 1), c.body, "Authorization", c.authorization)
+			w := call(h, c.method, strings.NewReplacer("OP", op.String(), "EVENT", op.Event.String()).Replace(c.path), c.body, "Authorization", c.authorization)
 			if c.status != 200 {
 				refused(t, w, c.status, "token")
 				if len(s.calls) > 0 {

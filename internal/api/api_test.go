@@ -333,7 +333,7 @@ func TestReportsAndHealth(t *testing.T) {
 	}
 	description := decode[map[string]any](t, call(h, "GET", "/openapi.json", ""))
 	paths := description["paths"].(map[string]any)
-	for _, path := range []string{"/v1/events", "/v1/events/{id}", "/v1/events/{id}/replay", "/v1/operations/{id}/resolve", "/v1/destinations/{name}/pause", "/healthz"} {
+	for _, path := range []string{"/v1/events", "/v1/events/{id}", "/v1/events/{id}/replay", "/v1/events/{id}/explain", "/v1/events/{id}/reject", "/v1/events/{id}/erase", "/v1/erasures", "/v1/replays/{id}/cancel", "/v1/conflicts/{id}/resolve", "/v1/operations/{id}/resolve", "/v1/destinations/{name}/pause", "/healthz"} {
 		if paths[path] == nil {
 			t.Errorf("%s is not described", path)
 		}
