@@ -20,8 +20,8 @@ import (
 type Keys interface {
 	// Key returns the key of this id in the set at a URL.
 	Key(url, kid string) (key jose.JSONWebKey, found bool, err error)
-	// Certificate returns the certificate at a URL, checked up to a root that
-	// is trusted, for one of the sender's names.
+	// Certificate returns the certificate at a URL. With names it is checked up
+	// to a root that is trusted, and is for one of them.
 	Certificate(url string, names []string) (*x509.Certificate, error)
 }
 

@@ -121,12 +121,14 @@ func (s *snsScheme) verify(_ *Request, body []byte) (verified, *Refusal) {
 	return v, nil
 }
 
-// keysAt returns the trusted certificates, or the one that the URL names.
+// keysAt returns the trusted certificates, or the one that the URL names: the
+// pinned host over https vouches for it, as Amazon publishes it without the
+// chain to a root.
 func (s *snsScheme) keysAt(url string) ([]pairKey, *Refusal) {
 	if len(s.keys) > 0 {
 		return s.keys, nil
 	}
-	return fetchedCertificate(s.published, url, []string{"sns.amazonaws.com", ".amazonaws.com", ".amazonaws.com.cn"})
+	return fetchedCertificate(s.published, url, nil)
 }
 
 // fetchedCertificate asks for the certificate at a URL that is trusted.
@@ -155,6 +157,24 @@ func snsSum(f found, names []string, hash crypto.Hash) (sum []byte, whole bool) 
 		}
 	}
 	return d.Sum(nil), true
+}
+
+// confirm returns the SubscribeURL of a confirmation for a topic that is
+// configured. Anybody can have Amazon sign one for a topic of theirs, so
+// without topics nothing is confirmed.
+func (s *snsScheme) confirm(r *Request) (string, bool) {
+	f, ok := s.body.read(r.Body)
+	defer f.close()
+	if kind, _ := f.text("Type"); !ok || kind != "SubscriptionConfirmation" {
+		return "", false
+	}
+	topic, _ := f.text("TopicArn")
+	at, _ := f.text("SubscribeURL")
+	if !slices.Contains(s.settings["topic"], topic) || !trustedURL(at, snsHost.MatchString) {
+		return "", false
+	}
+	_, query, _ := strings.Cut(at, "?")
+	return at, field(&expression{kind: fromQuery, name: "Action"}, query).text == "ConfirmSubscription"
 }
 
 func (s *snsScheme) timed() bool { return true }

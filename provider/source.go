@@ -273,6 +273,19 @@ func (s *Source) Greet(r *Request) (reply Reply, ok bool) {
 	return s.contract.greet(r, s.secrets)
 }
 
+// Confirm returns the address that is to be visited before this authentic
+// request is recorded, for senders that want their subscription confirmed so.
+// It is one of the sender's own hosts; ok is false for every other request.
+func (s *Source) Confirm(r *Request) (url string, ok bool) {
+	c, confirms := s.scheme.(interface {
+		confirm(r *Request) (string, bool)
+	})
+	if !confirms {
+		return "", false
+	}
+	return c.confirm(r)
+}
+
 // Refused is what the sender wants to hear about a request that is not
 // authentic; ok is false when a status is enough.
 func (s *Source) Refused(e *Refusal) (reply Reply, ok bool) {

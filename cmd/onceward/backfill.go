@@ -47,7 +47,7 @@ func (b *backfillCommand) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	source, err := gateway.NewSource(c, s)
+	source, err := gateway.NewSource(c, s, nil)
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ var allowed = map[string][]string{
 	"internal/bulk":        {"", "internal/telemetry"},
 	"internal/api":         {"", "internal/telemetry"},
 	"internal/backfill":    {},
+	"internal/keys":        {},
 	"internal/storetest":   {""},
 	"internal/explore":     {""},
 	"internal/testkit":     {""},

@@ -30,7 +30,9 @@ type plan struct {
 	warnings     config.Problems
 }
 
-func newPlan(c *config.Config) (*plan, error) {
+// newPlan makes a plan; published finds the keys of senders, and is nil where
+// nothing is verified.
+func newPlan(c *config.Config, published provider.Keys) (*plan, error) {
 	p := &plan{sources: map[string]*intake.Source{}, destinations: map[string]dispatch.Destination{}, routes: map[string][]string{}}
 	var err error
 	if p.warnings, err = c.Check(Horizon); err != nil {
@@ -58,7 +60,7 @@ func newPlan(c *config.Config) (*plan, error) {
 	}
 	for i := range c.Sources {
 		s := &c.Sources[i]
-		source, err := NewSource(c, s)
+		source, err := NewSource(c, s, published)
 		if err != nil {
 			var option *provider.OptionError
 			if errors.As(err, &option) {
@@ -104,11 +106,11 @@ func Horizon(name string) (retry, manual, memory time.Duration, ok bool) {
 }
 
 // NewSource makes a source's verifier from its configuration.
-func NewSource(c *config.Config, s *config.Source) (*provider.Source, error) {
+func NewSource(c *config.Config, s *config.Source, published provider.Keys) (*provider.Source, error) {
 	o := provider.Options{
 		Provider: s.Provider, SourceID: s.StableID, Tenant: s.Tenant, Environment: s.Environment, Mode: s.Mode,
 		ID: s.Identity, Type: s.Type, OccurredAt: s.OccurredAt, Version: s.Version, Versions: s.Versions, Items: s.Items,
-		HideIDs: s.HideIDs, RepeatIDs: s.RepeatIDs, LiteralSecret: s.SecretLiteral,
+		Keys: published, HideIDs: s.HideIDs, RepeatIDs: s.RepeatIDs, LiteralSecret: s.SecretLiteral,
 	}
 	if order := s.Order; order != nil {
 		o.Order = provider.OrderOptions{Key: order.Key, Version: order.Version, Epoch: order.Epoch, Counter: order.Mode == "strict"}

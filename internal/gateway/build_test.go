@@ -73,7 +73,7 @@ func TestLargePayloadsOfARealSenderAreTaken(t *testing.T) {
 func newSource(t *testing.T, source string) *provider.Source {
 	t.Helper()
 	c := parse(t, withSource(source, ""), "{store}", "x.db", "{sink}", "http://127.0.0.1:1")
-	s, err := gateway.NewSource(c, &c.Sources[0])
+	s, err := gateway.NewSource(c, &c.Sources[0], nil)
 	if err != nil {
 		t.Fatal(err)
 	}

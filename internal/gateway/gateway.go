@@ -23,6 +23,7 @@ import (
 	"github.com/onceward/onceward/internal/config"
 	"github.com/onceward/onceward/internal/dispatch"
 	"github.com/onceward/onceward/internal/intake"
+	"github.com/onceward/onceward/internal/keys"
 	"github.com/onceward/onceward/internal/reconcile"
 	"github.com/onceward/onceward/internal/sweep"
 	"github.com/onceward/onceward/internal/telemetry"
@@ -41,6 +42,7 @@ type Gateway struct {
 	work    *work
 	current atomic.Pointer[work]
 
+	keys    *keys.Fetcher
 	store   *sqlitestore.Store
 	intake  *intake.Handler
 	servers []*server
@@ -63,11 +65,12 @@ type work struct {
 // New prepares a gateway; nothing is opened yet, so that an invalid
 // configuration has no effect.
 func New(c *config.Config, log *slog.Logger, version string) (*Gateway, error) {
-	p, err := newPlan(c)
+	published := keys.New(keys.Options{})
+	p, err := newPlan(c, published)
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{log: log, version: version, config: c, metrics: telemetry.New(), owner: "node-" + rand.Text()[:8]}
+	g := &Gateway{keys: published, log: log, version: version, config: c, metrics: telemetry.New(), owner: "node-" + rand.Text()[:8]}
 	g.work = &work{plan: p}
 	for _, w := range p.warnings {
 		log.Warn(w.String())
@@ -98,6 +101,7 @@ func (g *Gateway) Start(ctx context.Context) (err error) {
 	g.intake = intake.New(intake.Options{
 		Store: g.store, Handoff: handoff{g}, Peppers: g.store.Peppers(), PublicURL: g.config.Intake.PublicURL,
 		TrustedProxies: g.config.Intake.TrustedProxies, Log: g.log, OnDelivery: g.metrics.Delivery, OnTook: g.metrics.Intake,
+		Visit: g.keys.Visit,
 	})
 	g.intake.SetSources(g.work.plan.sources)
 	g.sweep()

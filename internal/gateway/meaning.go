@@ -25,7 +25,7 @@ type SourceMeaning struct {
 // Meaning checks a configuration against the contracts and says what each
 // source's means. Nothing is opened.
 func Meaning(c *config.Config) ([]SourceMeaning, config.Problems, error) {
-	p, err := newPlan(c)
+	p, err := newPlan(c, nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -15,7 +15,7 @@ func (g *Gateway) Reload(c *config.Config) error {
 	if fixed := g.fixed(c); len(fixed) > 0 {
 		return fixed
 	}
-	p, err := newPlan(c)
+	p, err := newPlan(c, g.keys)
 	if err != nil {
 		return err
 	}

@@ -97,6 +97,8 @@ type Options struct {
 	// OnDelivery and OnTook are told of each delivery's end.
 	OnDelivery func(source, status string)
 	OnTook     func(time.Duration)
+	// Visit asks for an address that confirms a subscription; nil confirms none.
+	Visit func(url string) error
 }
 
 // Handler takes deliveries at /in/{source}.
@@ -215,6 +217,9 @@ func (h *Handler) deliver(w http.ResponseWriter, r *http.Request, source *Source
 		writeReply(w, reply)
 		return
 	}
+	if !h.confirm(w, source, request) {
+		return
+	}
 	contract, arrivals := source.Provider.Contract(), source.Provider.Arrivals(request)
 	header := r.Header
 	if contract.ItemType != "" && arrivals[0].Of > 0 { // an item is not of the media type of its batch
@@ -239,6 +244,23 @@ func (h *Handler) deliver(w http.ResponseWriter, r *http.Request, source *Source
 		return
 	}
 	h.reply(w, source, a, admitted)
+}
+
+// confirm visits the address that confirms a subscription, if the delivery is
+// about one. When that fails the sender is told to come back: it asks again.
+func (h *Handler) confirm(w http.ResponseWriter, source *Source, request *provider.Request) bool {
+	url, ok := source.Provider.Confirm(request)
+	if !ok || h.o.Visit == nil {
+		return true
+	}
+	if err := h.o.Visit(url); err != nil {
+		h.o.OnDelivery(source.Name, "unavailable")
+		h.o.Log.Error("a subscription could not be confirmed; the sender was told to come back", telemetry.KeySource, source.Name, telemetry.KeyError, err)
+		refuse(w, http.StatusServiceUnavailable, "not-confirmed", "the subscription could not be confirmed; send it again", 5*time.Second)
+		return false
+	}
+	h.o.Log.Info("a subscription was confirmed", telemetry.KeySource, source.Name)
+	return true
 }
 
 // plan gives each arrival its digests and operations. It returns the places

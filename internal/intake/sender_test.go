@@ -7,6 +7,7 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -118,5 +119,65 @@ func TestDiscordsPingIsAnsweredOnlyWhenSigned(t *testing.T) {
 	a.refused(t, http.StatusUnauthorized, "unauthenticated")
 	if r.store.called() != 0 {
 		t.Errorf("%d store calls", r.store.called())
+	}
+}
+
+// TestASubscriptionIsConfirmed: only that of a configured topic, at the
+// sender's own host, and not acknowledged before it is.
+func TestASubscriptionIsConfirmed(t *testing.T) {
+	const topic = "arn:aws:sns:us-west-2:123456789012:sample"
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private := provider.Secret{Value: string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))}
+	const good = "https://sns.us-west-2.amazonaws.com/?Action=ConfirmSubscription&TopicArn=x&Token=t"
+	for _, test := range []struct {
+		name, kind, url string
+		secrets         []provider.Secret
+		fails           bool
+		visits, status  int
+	}{
+		{"a topic that is ours", "SubscriptionConfirmation", good, []provider.Secret{private, {Value: "topic=" + topic}}, false, 1, 200},
+		{"when it fails", "SubscriptionConfirmation", good, []provider.Secret{private, {Value: "topic=" + topic}}, true, 1, 503},
+		{"without topics nothing is confirmed", "SubscriptionConfirmation", good, []provider.Secret{private}, false, 0, 200},
+		{"another topic", "SubscriptionConfirmation", good, []provider.Secret{private, {Value: "topic=" + topic + "2"}}, false, 0, 401},
+		{"another host", "SubscriptionConfirmation", "https://169.254.169.254/?Action=ConfirmSubscription", []provider.Secret{private, {Value: "topic=" + topic}}, false, 0, 200},
+		{"another action", "SubscriptionConfirmation", "https://sns.us-west-2.amazonaws.com/?Action=DeleteTopic", []provider.Secret{private, {Value: "topic=" + topic}}, false, 0, 200},
+		{"the end of a subscription", "UnsubscribeConfirmation", good, []provider.Secret{private, {Value: "topic=" + topic}}, false, 0, 200},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var visited []string
+			r := newRig(t, provider.Options{Provider: "aws-sns", SourceID: "shop", Secrets: test.secrets}, func(r *rig) {
+				r.options.Visit = func(url string) error {
+					visited = append(visited, url)
+					if test.fails {
+						return errors.New("no answer")
+					}
+					return nil
+				}
+			})
+			body := `{"Type":"` + test.kind + `","MessageId":"m1","Token":"t","TopicArn":"` + topic + `","Message":"subscribe?","SubscribeURL":"` + test.url +
+				`","Timestamp":"2026-01-02T12:00:00.000Z","SignatureVersion":"2","Signature":"","SigningCertURL":"https://sns.us-west-2.amazonaws.com/a.pem"}`
+			signer, err := provider.New(provider.Options{Provider: "aws-sns", SourceID: "s", Secrets: []provider.Secret{private}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &provider.Request{Method: "POST", Body: []byte(body), Header: http.Header{}, Now: noon}
+			if err := signer.Sign(s); err != nil {
+				t.Fatal(err)
+			}
+			a := r.send(httptest.NewRequest(http.MethodPost, "/in/shop", bytes.NewReader(s.Body)))
+			if a.StatusCode != test.status || len(visited) != test.visits || test.visits > 0 && visited[0] != good {
+				t.Errorf("answered %d %s, visited %q", a.StatusCode, a.text, visited)
+			}
+			if want := map[bool]int{true: 1}[test.status == 200]; len(r.store.admissions) != want {
+				t.Errorf("%d admissions, want %d", len(r.store.admissions), want)
+			}
+		})
 	}
 }
