@@ -9,5 +9,5 @@ func special() []Contract {
 		adyenStandard(), hubspot(), contentful(), mailgun(), mandrill(), braintree(),
 		discord(), telnyx(), sendgrid(), sns(), paypal(), plaid(), pubsub(), setPush(),
 		graph(), eventGrid(), cloudEvents(), salesforceOutbound(),
-	}, tokened())
+	}, tokened(), tokenedMore())
 }
