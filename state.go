@@ -78,7 +78,7 @@ func (t Transition) String() string {
 func Transitions() []Transition {
 	return []Transition{
 		{"T0", noState, Received, "receiver", "signature holds; the key was not known"},
-		{"T0b", noState, Received, "operator", "actor and reason; redelivered with the same key, re-executed under a new one (consent), or released from an event that was held"},
+		{"T0b", noState, Received, "operator or receiver", "a person: redelivered with the same key, re-executed under a new one (consent), or released from an event that was held; by the source's policy: a later content, or a level trigger seen again"},
 		{"T1", noState, Quarantined, "receiver", "authentic, not processable"},
 		{"T2", Received, Processing, "worker", "due; fence and attempt rise"},
 		{"T3", Processing, Processing, "owner", "fence equal; lease moved"},

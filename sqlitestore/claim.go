@@ -135,6 +135,9 @@ func (s *Store) fill(c *conn, l *onceward.Leased) {
 		var later onceward.Evidence
 		later, at, err = c.evidence(c.q(selectRevision).int(int64(l.Operation.ID.Event)).blob([]byte(l.Operation.Revision)), "the content that it carries")
 		l.Event.Type, l.Event.Version, l.Event.OccurredAt = later.Type, later.Version, later.OccurredAt
+		if errors.Is(err, onceward.ErrNotFound) { // erased
+			err = errNoPayload
+		}
 	}
 	if err == nil {
 		l.Payload, err = s.payload(c, at)

@@ -49,6 +49,9 @@ func (s *Store) decide(ctx context.Context, id onceward.OperationID, d onceward.
 		if err := w.stepDone(o, decided, result); err != nil {
 			return err
 		}
+		if err := w.firstCounts(o, decided); err != nil {
+			return err
+		}
 		return w.audit(o, decided, transition, d)
 	})
 	return decided, err

@@ -32,14 +32,26 @@ func (s *Store) tellReplay(ctx context.Context, id onceward.EventID, r onceward.
 		if err != nil {
 			return err
 		}
-		all, err = replayed(e.Event, r, s.now().UTC())
+		all, err = c.replayed(e, r, s.now().UTC())
 		return err
 	})
 	return all, err
 }
 
-// replayed asks the rules.
-func replayed(e onceward.Event, r onceward.Replay, now time.Time) ([]onceward.Replayed, error) {
+const selectKept = `SELECT 1 FROM segment WHERE id = ?`
+
+// replayed asks the rules, unless there is nothing left to send: payloads are
+// kept for as long as something is not completed, and after that for their time.
+func (c *conn) replayed(e eventRow, r onceward.Replay, now time.Time) ([]onceward.Replayed, error) {
+	if r.Mode != onceward.Resume && e.Erased.IsZero() {
+		kept, err := c.q(selectKept).int(e.at.segment).row(func(*stmt) {})
+		if err != nil {
+			return nil, err
+		}
+		if !kept {
+			return nil, fmt.Errorf("event %s: %w: its payload is no longer kept (retention.payloads), so there is nothing to send", e.ID, onceward.ErrNotAllowed)
+		}
+	}
 	all, err := e.Replay(r, now)
 	if err != nil {
 		return nil, fmt.Errorf("event %s: %w", e.ID, err)
@@ -54,7 +66,7 @@ func (w *writer) replay(id onceward.EventID, r onceward.Replay) ([]onceward.Repl
 	if err != nil {
 		return nil, err
 	}
-	all, err := replayed(e.Event, r, w.now)
+	all, err := w.c.replayed(e, r, w.now)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +115,20 @@ func (w *writer) carryOut(all []onceward.Replayed, reading *onceward.Arrival, d 
 		if err := w.audit(step.From, step.To, step.By, d); err != nil {
 			return err
 		}
+		if err := w.firstCounts(step.From, step.To); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// firstCounts closes the conflicts of an event when a person runs what was held
+// because of them: that says that the first content counts.
+func (w *writer) firstCounts(from, to onceward.Operation) error {
+	if from.State != onceward.Quarantined || from.Reason != onceward.Contradicted || to.State != onceward.Received {
+		return nil
+	}
+	return w.c.q(decideOpen).int(int64(from.ID.Event)).int(int64(onceward.KeepFirst)).time(w.now).run()
 }
 
 const (

@@ -140,6 +140,45 @@ var conflictCases = map[string]func(*suite){
 			s.Fatalf("%+v", l)
 		}
 	},
+	"running what was held says that the first counts": func(s *suite) {
+		for _, run := range []func(onceward.OperationID){
+			func(id onceward.OperationID) { s.replay(id.Event, onceward.Resume) },
+			func(id onceward.OperationID) {
+				if _, err := s.Retry(ctx, id, decision); err != nil {
+					s.Fatal(err)
+				}
+			},
+		} {
+			id := s.one("e1")
+			s.contradict(id.Event, "e1", "other", onceward.HoldConflict)
+			c := s.conflict()
+			run(id)
+			if c, err := s.Conflict(ctx, c.ID); err != nil || c.Decided != onceward.KeepFirst {
+				s.Fatalf("%+v, %v", c, err)
+			}
+			s.complete()
+			if err := s.Erase(ctx, id.Event, decision); err != nil {
+				s.Fatal(err)
+			}
+			s.clock.Advance(91 * day)
+			s.prune()
+		}
+	},
+	"a revision whose content was erased is refused for good": func(s *suite) {
+		id := s.done("e1")
+		s.contradict(id.Event, "e1", "later", onceward.NewerConflict)
+		l := s.take("w", onceward.Keyed)
+		s.settle(l, onceward.Refused("422"))
+		if err := s.Erase(ctx, id.Event, decision); err != nil {
+			s.Fatal(err)
+		}
+		if _, err := s.Retry(ctx, l.Operation.ID, decision); err != nil {
+			s.Fatal(err)
+		}
+		if l := s.take("w", onceward.Keyed); !l.Missing || l.Fault != "" {
+			s.Fatalf("%+v", l)
+		}
+	},
 	"a decision needs a reason, a body and an open conflict": func(s *suite) {
 		id := s.one("e1")
 		s.contradict(id.Event, "e1", "other", onceward.HoldConflict)

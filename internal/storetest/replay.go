@@ -79,14 +79,6 @@ func (s *suite) audited() int {
 	return len(all)
 }
 
-// holdEvent records an event that intake held, without operations.
-func (s *suite) holdEvent(id, body, reason string) onceward.EventID {
-	s.Helper()
-	a := s.arrival(id, body)
-	a.Verdict, a.Reason, a.Operations = onceward.QuarantinedBy, reason, nil
-	return s.admit(a)[0].Event
-}
-
 var replayCases = map[string]func(*suite){
 	"resume takes up what is unfinished and leaves what is done": func(s *suite) {
 		a := s.arrival("e1", "x")
@@ -190,6 +182,19 @@ var replayCases = map[string]func(*suite){
 			s.Fatal(got)
 		}
 		s.counts("processing=1 completed=1")
+	},
+	"what is no longer kept is not redelivered": func(s *suite) {
+		id := s.done("e1")
+		s.clock.Advance(31 * day)
+		s.prune()
+		for _, mode := range []onceward.Mode{onceward.Redeliver, onceward.Reexecute} {
+			for _, change := range []func(*onceward.Replay){dry, consenting} {
+				if _, err := s.Replay(ctx, id.Event, replayOf(mode, change)); !errors.Is(err, onceward.ErrNotAllowed) {
+					s.Fatalf("%s: %v", mode, err)
+				}
+			}
+		}
+		s.counts("completed=1")
 	},
 	"redelivery past the destination's memory of the key needs consent": func(s *suite) {
 		id := s.done("e1")
@@ -316,70 +321,6 @@ var replayCases = map[string]func(*suite){
 			}
 		}
 	},
-	"case 56: an event that was held is released with the operations that are wanted today": func(s *suite) {
-		id := s.holdEvent("e1", `{"v":9}`, "version 9 is not in versions")
-		reading := s.arrival("e1", `{"v":9}`)
-		reading.Type, reading.Version = "order.paid", "9"
-		if _, err := s.Replay(ctx, id, replayOf(onceward.Resume)); !errors.Is(err, onceward.ErrNotAllowed) {
-			s.Fatalf("without a reading: %v", err)
-		}
-		read := func(r *onceward.Replay) { r.Reading = &reading }
-		if _, err := s.Replay(ctx, id, replayOf(onceward.Resume, read, func(r *onceward.Replay) { r.Held = false })); !errors.Is(err, onceward.ErrNotAllowed) {
-			s.Fatalf("a filter that does not ask for held events: %v", err)
-		}
-		if got := did(s.replay(id, onceward.Resume, read)); got != "released T0b" {
-			s.Fatal(got)
-		}
-		l := s.take("w", onceward.Keyed)
-		if string(l.Payload.Body) != `{"v":9}` || l.Event.Version != "9" {
-			s.Fatalf("%+v", l)
-		}
-		s.settle(l, onceward.Succeeded("r"))
-		if got := s.admit(s.arrival("e1", `{"v":9}`))[0]; got.Verdict != onceward.Duplicate || len(got.Operations) != 1 || got.Reason != "" {
-			s.Fatalf("a copy after the release: %+v", got)
-		}
-		s.counts("completed=1")
-		if events, _, err := s.Events(ctx, onceward.EventQuery{Page: onceward.Page{Limit: 5}, Status: "quarantined"}); err != nil || len(events) != 0 {
-			s.Fatalf("%+v, %v", events, err)
-		}
-	},
-	"an identity that can be read only now makes later copies duplicates": func(s *suite) {
-		id := s.holdEvent("sha256:unread", "x", "id is missing")
-		reading := s.arrival("e1", "x")
-		s.replay(id, onceward.Resume, func(r *onceward.Replay) { r.Reading = &reading })
-		if got := s.admit(s.arrival("e1", "x"))[0]; got.Verdict != onceward.Duplicate || got.Event != id {
-			s.Fatalf("%+v", got)
-		}
-		known := s.one("e2")
-		other := s.holdEvent("sha256:other", "y", "id is missing")
-		second := s.arrival("e2", "y")
-		if _, err := s.Replay(ctx, other, replayOf(onceward.Resume, func(r *onceward.Replay) { r.Reading = &second })); !errors.Is(err, onceward.ErrNotAllowed) || !strings.Contains(err.Error(), known.Event.String()) {
-			s.Fatalf("got %v", err)
-		}
-		s.reopen()
-		if got := s.admit(s.arrival("e1", "x"))[0]; got.Verdict != onceward.Duplicate || got.Event != id {
-			s.Fatalf("after a restart: %+v", got)
-		}
-	},
-	"a held event is rejected for good": func(s *suite) {
-		id := s.holdEvent("e1", "x", "body is not JSON")
-		if err := s.Reject(ctx, id, onceward.Decision{Actor: "ops"}); !errors.Is(err, onceward.ErrNotAllowed) {
-			s.Fatalf("without a reason: %v", err)
-		}
-		if err := s.Reject(ctx, id, decision); err != nil {
-			s.Fatal(err)
-		}
-		if err := s.Reject(ctx, id, decision); !errors.Is(err, onceward.ErrNotAllowed) {
-			s.Fatalf("twice: %v", err)
-		}
-		if got := s.admit(s.arrival("e1", "x"))[0]; got.Verdict != onceward.Duplicate || len(got.Operations) != 0 {
-			s.Fatalf("%+v", got)
-		}
-		h, err := s.History(ctx, id)
-		if err != nil || h.Event.Verdict != onceward.Ignored || len(h.Audits) != 1 || h.Audits[0].Action != "T23" {
-			s.Fatalf("%+v, %v", h, err)
-		}
-	},
 	"a replay obeys the guard of its stream: the newest is repeated, an older one is not": func(s *suite) {
 		for _, order := range []onceward.Order{{Mode: onceward.LatestFirst, Tie: onceward.ChooseProceed}, strict()} {
 			st := s.stream(order)
@@ -400,27 +341,6 @@ var replayCases = map[string]func(*suite){
 				s.Fatalf("%+v", o)
 			}
 		}
-	},
-	"an event gets an operation that it never had only by name": func(s *suite) {
-		a := s.arrival("e1", "x")
-		a.Verdict, a.Operations = onceward.Ignored, nil
-		id := s.admit(a)[0].Event
-		reading := s.arrival("e1", "x")
-		read := func(r *onceward.Replay) { r.Reading = &reading }
-		if _, err := s.Replay(ctx, id, replayOf(onceward.Resume, read)); !errors.Is(err, onceward.ErrNotAllowed) {
-			s.Fatalf("got %v", err)
-		}
-		if _, err := s.Replay(ctx, id, replayOf(onceward.Resume, read, func(r *onceward.Replay) { r.Operations = []string{"nonsense"} })); !errors.Is(err, onceward.ErrNotAllowed) {
-			s.Fatalf("got %v", err)
-		}
-		named := func(r *onceward.Replay) { r.Operations = []string{"fulfil"} }
-		if got := did(s.replay(id, onceward.Resume, read, named)); got != "released T0b" {
-			s.Fatal(got)
-		}
-		if got := did(s.replay(id, onceward.Resume, read, named)); got != "left" {
-			s.Fatal(got)
-		}
-		s.counts("received=1")
 	},
 }
 
