@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/onceward/onceward"
@@ -192,6 +193,58 @@ var listCases = map[string]func(*suite){
 		}
 		if t, err := s.Oldest(ctx, "fulfil"); err != nil || !t.IsZero() {
 			s.Fatalf("%v, %v, want none", t, err)
+		}
+	},
+	"the audit log is filtered, and pages": func(s *suite) {
+		first, second := s.dead("e1"), s.dead("e2")
+		if _, err := s.Retry(ctx, first, decision); err != nil {
+			s.Fatal(err)
+		}
+		s.clock.Advance(time.Hour)
+		between := s.clock.Now()
+		other := onceward.Decision{Actor: "night", Reason: "not mine"}
+		if _, err := s.Resolve(ctx, second, true, "r", onceward.Decision{Actor: "night", Reason: "seen", Evidence: "row 9"}); err != nil {
+			s.Fatal(err)
+		}
+		if err := s.Pause(ctx, "billing", other); err != nil {
+			s.Fatal(err)
+		}
+		for name, c := range map[string]struct {
+			q    onceward.AuditQuery
+			want string
+		}{
+			"all":        {onceward.AuditQuery{}, "pause T21 T20 T9+T15 T9+T15"},
+			"an actor":   {onceward.AuditQuery{Actor: "night"}, "pause T21"},
+			"an action":  {onceward.AuditQuery{Action: "T20"}, "T20"},
+			"a prefix":   {onceward.AuditQuery{Action: "T2*"}, "T21 T20"},
+			"an event":   {onceward.AuditQuery{Event: second.Event}, "T21 T9+T15"},
+			"since":      {onceward.AuditQuery{Since: between}, "pause T21"},
+			"until":      {onceward.AuditQuery{Until: between, Actor: "ops"}, "T20"},
+			"nobody":     {onceward.AuditQuery{Actor: "nobody"}, ""},
+			"everything": {onceward.AuditQuery{Actor: "night", Action: "pause", Since: between}, "pause"},
+		} {
+			for limit := 1; limit < 9; limit += 3 {
+				got := ""
+				for q := c.q; ; {
+					q.Limit = limit
+					page, next, err := s.Audit(ctx, q)
+					if err != nil || len(page) > limit {
+						s.Fatalf("%s: %d rows, %v", name, len(page), err)
+					}
+					for _, a := range page {
+						got = strings.TrimSpace(got + " " + a.Action)
+					}
+					if q.After = next; next == "" {
+						break
+					}
+				}
+				if got != c.want {
+					s.Errorf("%s, %d a page: %q, want %q", name, limit, got, c.want)
+				}
+			}
+		}
+		if _, _, err := s.Audit(ctx, onceward.AuditQuery{Page: onceward.Page{Limit: 1, After: "x"}}); !errors.Is(err, onceward.ErrBadCursor) {
+			s.Fatalf("got %v", err)
 		}
 	},
 }
