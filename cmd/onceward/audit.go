@@ -7,7 +7,7 @@ import (
 )
 
 type auditCommand struct {
-	Actor  string `help:"Only by this one: a token's name, local, intake, worker, gate or janitor." placeholder:"NAME"`
+	Actor  string `help:"Only by this one: a token's name, local, intake, worker, gate, janitor, reconciler or late owner." placeholder:"NAME"`
 	Action string `help:"Only this: a transition such as T20, or erase, pause, \"keep *\"; a * may end it." placeholder:"ACTION"`
 	Event  string `help:"Only about this event, by any id." placeholder:"ID"`
 	Since  string `help:"Only at or after this time (RFC 3339)." placeholder:"TIME"`

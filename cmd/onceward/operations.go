@@ -33,13 +33,21 @@ func (c *operationsList) Run(ctx context.Context, a *app) error {
 	query := filters("state", c.State, "name", c.Name, "event", c.Event, "since", c.Since, "until", c.Until)
 	return list(ctx, a, "/v1/operations", query, c.paging, []column[api.Operation]{
 		{"OPERATION", func(o api.Operation) string { return o.ID }},
-		{"NAME", func(o api.Operation) string { return o.Name }},
+		{"NAME", func(o api.Operation) string { return named(o) }},
 		{"STATE", func(o api.Operation) string { return o.State }},
 		{"ATTEMPT", func(o api.Operation) string { return strconv.Itoa(o.Attempt) }},
 		{"NEXT", func(o api.Operation) string { return moment(o.NextAt) }},
 		{"RESULT", func(o api.Operation) string { return o.Result }},
 		{"REASON", func(o api.Operation) string { return o.Reason }},
 	})
+}
+
+// named is an operation's name with the step at which it stands, if it has several.
+func named(o api.Operation) string {
+	if o.Step == "" {
+		return o.Name
+	}
+	return o.Name + "/" + o.Step
 }
 
 type operationsShow struct {

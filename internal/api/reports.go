@@ -45,7 +45,7 @@ func (s *server) reports() {
 
 type auditQuery struct {
 	Paging
-	Actor  string    `query:"actor" doc:"A token's name, local, intake, worker, gate or janitor."`
+	Actor  string    `query:"actor" doc:"A token's name, local, intake, worker, gate, janitor, reconciler or late owner."`
 	Action string    `query:"action" doc:"A transition, or what was done; a * may end it."`
 	Event  string    `query:"event" doc:"evt_…"`
 	Since  time.Time `query:"since"`
