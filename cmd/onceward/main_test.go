@@ -137,7 +137,7 @@ func (s *store) Replay(ctx context.Context, id onceward.EventID, r onceward.Repl
 		err = onceward.Refusal(all)
 	}
 	for _, step := range all {
-		if err == nil && step.Did == onceward.Retried {
+		if err == nil && !r.DryRun && step.Did == onceward.Retried {
 			_, err = s.Retry(ctx, step.To.ID, r.Decision)
 		}
 	}

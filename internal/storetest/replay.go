@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/onceward/onceward"
@@ -158,6 +159,19 @@ var replayCases = map[string]func(*suite){
 			s.Fatalf("the completed operation changed: %+v, was %+v", got, first)
 		}
 		s.counts("completed=3")
+	},
+	"whoever asks at the same time, one redelivery is recorded": func(s *suite) {
+		id := s.done("e1")
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				if _, err := s.Replay(ctx, id.Event, replayOf(onceward.Redeliver)); err != nil {
+					s.Errorf("redeliver: %v", err)
+				}
+			})
+		}
+		all.Wait()
+		s.counts("received=1 completed=1")
 	},
 	"a redelivery has a retry budget of its own": func(s *suite) {
 		id := s.done("e1")
