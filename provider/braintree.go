@@ -180,11 +180,6 @@ func braintreeDocument(_ *Request, body []byte) document {
 
 func braintreeSample(d *draft) {
 	d.kind = "subscription_charged_successfully"
-	at := "2026-01-02T03:04:05Z"
-	if !d.at.IsZero() {
-		at = d.at.UTC().Format(time.RFC3339)
-	}
 	d.header("Content-Type", "text/xml")
-	d.json(`<?xml version="1.0" encoding="UTF-8"?>` + "\n<notification>\n  <kind>" + d.kind + `</kind>` + "\n  <timestamp type=\"datetime\">" + at +
-		"</timestamp>\n  <source-merchant-id>sample</source-merchant-id>\n  <subject><subscription><id>{id}</id><price>{amount}.00</price></subscription></subject>\n</notification>\n")
+	d.json(`<?xml version="1.0" encoding="UTF-8"?>` + "\n<notification>\n  <kind>" + d.kind + `</kind>` + "\n  <timestamp type=\"datetime\">{rfc3339}</timestamp>\n  <source-merchant-id>sample</source-merchant-id>\n  <subject><subscription><id>{id}</id><price>{amount}.00</price></subscription></subject>\n</notification>\n")
 }

@@ -17,7 +17,7 @@ func discord() Contract {
 		RetryHorizon: 10 * time.Minute, Memory: 2 * day,
 		notes:     []string{"an interaction wants an answer with content within 3 seconds, which a gateway cannot give: use it for webhook events"},
 		newScheme: newEdwards("X-Signature-Ed25519", "X-Signature-Timestamp", "", "hex"),
-		sample: sampled("APPLICATION_AUTHORIZED", `{"version":1,"application_id":"1234560123453231555","type":1,"event":{"type":"APPLICATION_AUTHORIZED","timestamp":"2026-01-02T03:04:05.{n}",`+
+		sample: sampled("APPLICATION_AUTHORIZED", `{"version":1,"application_id":"1234560123453231555","type":1,"event":{"type":"APPLICATION_AUTHORIZED","timestamp":"{rfc3339}",`+
 			`"data":{"integration_type":1,"scopes":["applications.commands"],"user":{"id":"{id}","username":"sample {n}"}}}}`),
 	})
 }

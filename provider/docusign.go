@@ -25,7 +25,7 @@ func docusign() Contract {
 		},
 		newScheme: newDocusign,
 		sample: sampled("envelope-completed", `{"event":"envelope-completed","apiVersion":"v2.1","uri":"/restapi/v2.1/accounts/a/envelopes/{id}","retryCount":0,"configurationId":1,`+
-			`"generatedDateTime":"2026-01-02T03:04:05.{n}0Z","data":{"accountId":"a","userId":"u","envelopeId":"{id}"}}`),
+			`"generatedDateTime":"{rfc3339}","data":{"accountId":"a","userId":"u","envelopeId":"{id}"}}`),
 	})
 }
 

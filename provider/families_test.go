@@ -76,6 +76,9 @@ func TestEverySender(t *testing.T) {
 			if len(arrivals) != 1 || arrivals[0].Verdict != onceward.Accepted {
 				t.Fatalf("the sample is %+v", arrivals)
 			}
+			if at := arrivals[0].OccurredAt; !at.IsZero() && !at.Equal(now) {
+				t.Errorf("the sample occurred at %s, not now: it would be held as older than the memory", at)
+			}
 			again := sender.Arrivals(sample("sample-1", 1))[0]
 			if again.Key != arrivals[0].Key {
 				t.Errorf("a copy is %+v, the first was %+v", again.Key, arrivals[0].Key)

@@ -27,7 +27,7 @@ func graph() Contract {
 			"an endpoint that answers too slowly too often is throttled",
 		},
 		newScheme: newGraph, sample: sampled("updated", `{"value":[{"id":"{id}","subscriptionId":"s1","clientState":"","changeType":"updated","resource":"users/1/messages/{n}","tenantId":"84bd8158-6d4d-4958-8b9f-9d6445542f95",`+
-			`"subscriptionExpirationDateTime":"2026-12-31T00:00:00Z","resourceData":{"id":"{n}"}}]}`),
+			`"subscriptionExpirationDateTime":"2036-12-31T00:00:00Z","resourceData":{"id":"{n}"}}]}`),
 	})
 }
 

@@ -28,7 +28,7 @@ func hubspot() Contract {
 			"the schemes v1 and v2 sign no time; they are only looked at where a request has no v3 signature",
 		},
 		newScheme: newHubspot,
-		sample: sampled("contact.creation", `[{"eventId":"{id}","subscriptionId":12345,"portalId":62515,"appId":54321,"occurredAt":1564113600000,"subscriptionType":"contact.creation","attemptNumber":0,`+
+		sample: sampled("contact.creation", `[{"eventId":"{id}","subscriptionId":12345,"portalId":62515,"appId":54321,"occurredAt":{unix}000,"subscriptionType":"contact.creation","attemptNumber":0,`+
 			`"objectId":{n},"changeSource":"CRM","changeFlag":"NEW"}]`),
 	})
 }

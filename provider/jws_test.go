@@ -300,3 +300,20 @@ func TestSendgridTimes(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestOneIDOfTwoIssuers is case 77: an id is unique within its issuer.
+func TestOneIDOfTwoIssuers(t *testing.T) {
+	i := newIssuer(t, "k1")
+	s := mustNew(t, provider.Options{Provider: "rfc8935-set-push", Secrets: secret(i.jwk, "iss=https://a", "iss=https://b", "aud=https://rp")})
+	keys := map[any]bool{}
+	for _, iss := range []string{"https://a", "https://b", "https://a"} {
+		r := request(i.good("secevent+jwt", `{"iss":"`+iss+`","aud":"https://rp","jti":"j1"}`))
+		if got := reason(s, r); got != "" {
+			t.Fatal(got)
+		}
+		keys[only(t, s, r).Key] = true
+	}
+	if len(keys) != 2 {
+		t.Errorf("%d events, want 2", len(keys))
+	}
+}

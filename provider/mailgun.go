@@ -18,7 +18,7 @@ func mailgun() Contract {
 			"older hooks post multipart forms, which are refused; choose JSON webhooks",
 		},
 		newScheme: newMailgun,
-		sample: sampled("delivered", `{"signature":{"timestamp":"","token":"{sha}aabbccddee","signature":""},"event-data":{"event":"delivered","id":"{id}",{at:"timestamp":{unix}.5,}"recipient":"buyer{n}@example.com",`+
+		sample: sampled("delivered", `{"signature":{"timestamp":"","token":"{sha}aabbccddee","signature":""},"event-data":{"event":"delivered","id":"{id}",{at:"timestamp":{unix}.0,}"recipient":"buyer{n}@example.com",`+
 			`"recipient-domain":"example.com","message":{"headers":{"message-id":"{n}@example.com"}}}}`),
 	})
 }

@@ -114,6 +114,6 @@ func (d *mandrillScheme) idHeader(*Request) string { return "" }
 
 func mandrillSample(d *draft) {
 	d.kind = "send"
-	d.json(`[{"event":"send","_id":"{id}","ts":1767323{n},"msg":{"_id":"{id}","email":"buyer{n}@example.com","subject":"Sample {n}"}}]`)
+	d.json(`[{"event":"send","_id":"{id}","ts":{unix},"msg":{"_id":"{id}","email":"buyer{n}@example.com","subject":"Sample {n}"}}]`)
 	d.form("mandrill_events", d.body)
 }

@@ -22,7 +22,7 @@ func media() []Contract {
 			Scheme: "elevenlabs", Tolerance: 30 * time.Minute, ID: []string{"body:type", "body:data.conversation_id", "body:event_timestamp"}, IDSigned: true, Scope: "one workspace",
 			OtherIDs: [][]string{{"body-sha256"}}, IDNote: "there is no event id: type, conversation and time together", Type: "body:type", OccurredAt: "body:event_timestamp",
 			Unsubs: "ten failures in a row and none success for 7 days", Memory: 7 * day,
-			sample: sampled("post_call_transcription", `{"type":"post_call_transcription","event_timestamp":17673{n},"data":{"conversation_id":"{id}","agent_id":"agent_1"}}`),
+			sample: sampled("post_call_transcription", `{"type":"post_call_transcription","event_timestamp":{unix},"data":{"conversation_id":"{id}","agent_id":"agent_1"}}`),
 		}),
 	}
 }

@@ -44,7 +44,7 @@ func productivity() []Contract {
 			Scheme: "calendly", Tolerance: 3 * time.Minute, ID: []string{"body:event", "body:payload.uri", "body:created_at"}, IDSigned: true, Scope: "one subscription",
 			IDNote: "there is no event id: what happened, to which invitee, and when", Type: "body:event", OccurredAt: "body:created_at", RetryOn: "anything but 2xx",
 			Unsubs: "24 h of failures disable the subscription", RetryHorizon: day, Memory: 7 * day,
-			sample: sampled("invitee.created", `{"created_at":"2026-01-02T03:04:05.{n}Z","created_by":"https://api.calendly.com/users/AAA","event":"invitee.created","payload":{"uri":"https://api.calendly.com/scheduled_events/{id}/invitees/{n}","email":"guest{n}@example.com"}}`),
+			sample: sampled("invitee.created", `{"created_at":"{rfc3339}","created_by":"https://api.calendly.com/users/AAA","event":"invitee.created","payload":{"uri":"https://api.calendly.com/scheduled_events/{id}/invitees/{n}","email":"guest{n}@example.com"}}`),
 		}),
 		signed(Signature{Header: "X-Hub-Signature", Algorithm: "sha1", Prefix: "sha1="}, Contract{
 			Name: "intercom", Title: "Intercom", Category: "crm", SourceDocs: []string{"Intercom Developers: Webhook Notifications"}, Confidence: "verified-from-docs",
@@ -81,7 +81,7 @@ func productivity() []Contract {
 			Handshake: "endpoint.url_validation, again every 72 h: the plain token and its HMAC", Deadline: 3 * time.Second, RetryOn: "anything but 200 and 204; after 5, 30 and 90 minutes",
 			Unsubs: "a failed validation disables the endpoint", RetryHorizon: 3 * time.Hour, Memory: 3 * day,
 			answer: nil, greet: zoomValidation,
-			sample: sampled("meeting.started", `{"event":"meeting.started","event_ts":{unix}{n},"payload":{"account_id":"abc","object":{"uuid":"{id}","topic":"sample {n}"}}}`),
+			sample: sampled("meeting.started", `{"event":"meeting.started","event_ts":{unix}000,"payload":{"account_id":"abc","object":{"uuid":"{id}","topic":"sample {n}"}}}`),
 		}),
 		signed(Signature{Header: "X-Dropbox-Signature"}, Contract{
 			Name: "dropbox", Title: "Dropbox", Category: "storage", SourceDocs: []string{"dropbox/mdwebhook app.py", "Dropbox Developers: Webhooks reference"}, Confidence: "verified-from-sdk-code",

@@ -25,7 +25,7 @@ func sendgrid() Contract {
 		Type:   "item:event", OccurredAt: "item:timestamp", RetryOn: "anything but 2xx", RetryHorizon: day, Memory: 7 * day,
 		notes:     []string{"copies are common with this sender, also a day later"},
 		newScheme: newSendgrid,
-		sample: sampled("delivered", `[{"email":"buyer{n}@example.com","timestamp":1767323{n},"smtp-id":"<{n}@example.com>","event":"delivered","category":["sample"],"sg_event_id":"{id}",`+
+		sample: sampled("delivered", `[{"email":"buyer{n}@example.com","timestamp":{unix},"smtp-id":"<{n}@example.com>","event":"delivered","category":["sample"],"sg_event_id":"{id}",`+
 			`"sg_message_id":"message-{n}"}]`),
 	})
 }

@@ -128,6 +128,9 @@ func TestEverySpecialSender(t *testing.T) {
 			if first.Verdict != onceward.Accepted || first.Type == "" {
 				t.Fatalf("the sample is %s (%s), type %q", first.Verdict, first.Reason, first.Type)
 			}
+			if at := first.OccurredAt; !at.IsZero() && !at.Equal(now) {
+				t.Errorf("the sample occurred at %s, not now: it would be held as older than the memory", at)
+			}
 			if again := only(t, sender, sample("sample-1", 1)); again.Key != first.Key && !c.Level {
 				t.Errorf("a copy is %+v, the first was %+v", again.Key, first.Key)
 			}

@@ -69,5 +69,5 @@ func anyGreeting(r *Request, _ []Secret) (Reply, bool) {
 
 func mailchimpSample(d *draft) {
 	d.kind = "subscribe"
-	d.form("type", d.kind, "fired_at", "2026-01-02 03:04:05", "data[id]", d.id, "data[list_id]", "list1", "data[email]", "user@example.com", "data[merges][EMAIL]", "user@example.com")
+	d.form("type", d.kind, "fired_at", d.when().UTC().Format(time.DateTime), "data[id]", d.id, "data[list_id]", "list1", "data[email]", "user@example.com", "data[merges][EMAIL]", "user@example.com")
 }
