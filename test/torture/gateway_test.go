@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -43,8 +44,9 @@ type gateway struct {
 	dir           string
 	intake, admin string
 
-	mu  sync.Mutex
-	cmd *exec.Cmd
+	mu    sync.Mutex
+	cmd   *exec.Cmd
+	kills int // processes that died of SIGKILL, not by themselves
 }
 
 // newGateway writes the configuration, whose first lines it makes, and starts.
@@ -116,6 +118,9 @@ func (g *gateway) kill() {
 	if g.cmd != nil {
 		_ = g.cmd.Process.Kill()
 		_ = g.cmd.Wait()
+		if status, ok := g.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == syscall.SIGKILL {
+			g.kills++
+		}
 		g.cmd = nil
 	}
 }
@@ -156,19 +161,29 @@ func (g *gateway) get(path string, into any) error {
 func (g *gateway) states(operation string) map[string]int {
 	g.t.Helper()
 	count := map[string]int{}
+	for state, events := range g.rows(operation) {
+		count[state] = len(events)
+	}
+	return count
+}
+
+// rows lists the events of an operation's rows, by state.
+func (g *gateway) rows(operation string) map[string][]string {
+	g.t.Helper()
+	all := map[string][]string{}
 	for after := ""; ; {
 		var page struct {
-			Items []struct{ State string }
+			Items []struct{ Event, State string }
 			Next  string
 		}
 		if err := g.get("/v1/operations?limit=500&name="+operation+"&after="+after, &page); err != nil {
 			g.t.Fatal(err)
 		}
 		for _, item := range page.Items {
-			count[item.State]++
+			all[item.State] = append(all[item.State], item.Event)
 		}
 		if page.Next == "" {
-			return count
+			return all
 		}
 		after = page.Next
 	}

@@ -118,6 +118,18 @@ func (p *peer) audit() (effects, repeated int) {
 	return len(p.effects), repeated + p.changed
 }
 
+// without counts events that had no effect here.
+func (p *peer) without(events []string) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, event := range events {
+		if p.effects[p.keys[event]] == 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // mostRequests is how often the most frequent key came.
 func (p *peer) mostRequests() (most int) {
 	p.mu.Lock()
