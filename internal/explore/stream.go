@@ -218,7 +218,11 @@ func (x *lining) operationsOwn(w Line, i int) {
 			if taken, _, err := again.Take("owner", limits, false, noon); err == nil {
 				after := x.put(now, i, taken)
 				after.Rows[i].Orphan = false
-				x.emit("claimed: "+name, x.advance(after), "")
+				broken := ""
+				if again.State != onceward.Processing {
+					broken = x.mayRun(now, i)
+				}
+				x.emit("claimed: "+name, x.advance(after), broken)
 			}
 		} else if now != w {
 			x.emit("looked at: "+name, now, "")
@@ -235,11 +239,11 @@ func (x *lining) operationsOwn(w Line, i int) {
 				if err != nil {
 					continue
 				}
-				after, broken := w, ""
+				after := w
 				if out == succeeded {
-					after, broken = x.effect(w, i)
+					after = x.effect(w, i)
 				}
-				x.emit("its call ends as "+out.real().String()+": "+name, x.advance(x.put(after, i, settled)), broken)
+				x.emit("its call ends as "+out.real().String()+": "+name, x.advance(x.put(after, i, settled)), "")
 			}
 			died := x.put(w, i, called)
 			died.Rows[i].Orphan = true
@@ -259,27 +263,34 @@ func (x *lining) operationsOwn(w Line, i int) {
 	}
 }
 
-// effect checks an effect at the moment at which it happens.
-func (x *lining) effect(w Line, i int) (Line, string) {
-	r, place := w.Rows[i], x.Events[i].Place
-	broken := ""
+// mayRun checks an operation at the moment at which it is let go. What comes or
+// is decided while it runs does not stop it any more.
+func (x *lining) mayRun(w Line, i int) string {
+	place := x.Events[i].Place
 	behind := w.Latest > 0 && place.Compare(x.Events[w.Latest-1].Place) < 0
 	switch {
-	case r.Waved: // a person, or a policy on record, let it go on
+	case w.Rows[i].Waved: // a person, or a policy on record, let it go on
 	case x.Order.Mode == onceward.LatestFirst && behind:
-		broken = "I16: an older version had its effect after a newer one"
+		return "I16: an older version runs after a newer one had its effect"
 	case !x.Order.Skip && x.stuckBefore(w, i):
-		broken = "I16: an operation ran past one that is parked before it"
+		return "I16: an operation runs past one that is parked before it"
 	case x.Order.Mode == onceward.StrictOrder && behind:
-		broken = "I16: the sequence went back"
+		return "I16: the sequence went back"
 	case x.Order.Mode == onceward.StrictOrder && place.Sequence > 1 && !x.before(w, place):
-		broken = "I16: a gap was passed over without a record"
+		return "I16: a gap is passed over without a record"
 	}
-	w.Rows[i].Effect = true
-	if !behind {
+	return ""
+}
+
+// effect remembers that it happened. A person may let a stream begin anew.
+func (x *lining) effect(w Line, i int) Line {
+	r, place := &w.Rows[i], x.Events[i].Place
+	anew := r.Waved && w.Begun && place.Compare(x.Events[w.First].Place) < 0
+	r.Effect = true
+	if anew || w.Latest == 0 || place.Compare(x.Events[w.Latest-1].Place) >= 0 {
 		w.Latest = int8(i) + 1
 	}
-	return w, broken
+	return w
 }
 
 // before reports whether what comes right before a place was applied, or may be
