@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/onceward/onceward/internal/config"
 	"github.com/onceward/onceward/internal/gateway"
@@ -28,16 +29,35 @@ const (
 	devAdmin  = "127.0.0.1:8081"
 )
 
-// devSecret is the signing secret of a provider's sample source. It protects
-// nothing: everybody knows it.
+// devSecret is the signing secret of a provider's sample source, spelled as that
+// sender's are. It protects nothing: everybody knows it. It is empty where no
+// such secret exists: with provider none, and where only the sender can sign.
 func devSecret(name string) string {
-	switch name {
-	case "standard-webhooks", "svix":
-		return "whsec_b25jZXdhcmQtZGV2LXNlY3JldC1ub3QtcmVhbA=="
-	case "none":
+	if name == "none" {
 		return ""
 	}
-	return "onceward-dev-secret-for-" + name
+	for _, secret := range []string{
+		"onceward-dev-secret-for-" + name,
+		"whsec_b25jZXdhcmQtZGV2LXNlY3JldC1ub3QtcmVhbA==",
+		"6f6e6365776172642d6465762d7365637265742d6e6f742d7265616c2d303031", // the same in hexadecimal
+	} {
+		if source, err := sampleSource(name, secret); err == nil && source.Sign(source.SampleAt("", 0, time.Now())) == nil {
+			return secret
+		}
+	}
+	return ""
+}
+
+// sampleSource is the source that dev runs and send signs for.
+func sampleSource(name, secret string) (*provider.Source, error) {
+	o := provider.Options{Provider: name, SourceID: name, Signature: devSignature(name)}
+	if name == "hmac" {
+		o.ID, o.Type = []string{"body:id"}, "body:type"
+	}
+	if name != "none" {
+		o.Secrets = []provider.Secret{{Label: "secret 1", Value: secret}}
+	}
+	return provider.New(o)
 }
 
 // devSignature is how the generic sample source signs.
@@ -106,10 +126,14 @@ func (d *devCommand) urlFlag(g *gateway.Gateway) string {
 	return " --url " + g.IntakeURL() + "stripe"
 }
 
+// devSources are the providers with a sample source: those of which a sample
+// can be sent. Of the others only the sender can make a delivery.
 func devSources() []string {
 	var names []string
 	for _, c := range provider.Contracts() {
-		names = append(names, c.Name)
+		if c.Name == "none" || devSecret(c.Name) != "" {
+			names = append(names, c.Name)
+		}
 	}
 	slices.Sort(names)
 	return names

@@ -84,14 +84,7 @@ func (s *sendCommand) source() (*provider.Source, error) {
 			return nil, err
 		}
 	}
-	o := provider.Options{Provider: s.Provider, SourceID: s.Provider, Signature: devSignature(s.Provider)}
-	if s.Provider == "hmac" {
-		o.ID, o.Type = []string{"body:id"}, "body:type"
-	}
-	if s.Provider != "none" {
-		o.Secrets = []provider.Secret{{Label: "secret 1", Value: secret}}
-	}
-	return provider.New(o)
+	return sampleSource(s.Provider, secret)
 }
 
 func (s *sendCommand) deliver(ctx context.Context, source *provider.Source, n int) sent {
