@@ -23,7 +23,7 @@ func adyenStandard() Contract {
 			"only eight fields of an item are signed: reason, payment method and everything else could be changed by whoever sees one; an item without a fitting signature makes the whole delivery invalid",
 			"the live marker is not signed: say mode: live or mode: test, so that a changed one is quarantined",
 		},
-		newScheme: newAdyen,
+		trial: []string{"6f6e6365776172642d646576"}, newScheme: newAdyen,
 		sample: sampled("AUTHORISATION", `{"live":"false","notificationItems":[{"NotificationRequestItem":{"additionalData":{"hmacSignature":""},"amount":{"currency":"EUR","value":{amount}},`+
 			`"eventCode":"AUTHORISATION",{at:"eventDate":"{rfc3339}",}"merchantAccountCode":"TestMerchant","merchantReference":"order-{n}","paymentMethod":"visa","pspReference":"{id}","success":"true"}}]}`),
 	})

@@ -20,7 +20,7 @@ func braintree() Contract {
 		IDNote: "there is no event id: the digest of bt_payload, in which kind, subject and time are", Type: "body:notification.kind", OccurredAt: "body:notification.timestamp",
 		Handshake: "GET with bt_challenge, which is answered with its HMAC", greet: braintreeChallenge, Deadline: 30 * time.Second,
 		RetryOn: "anything but 2xx, hourly", RetryHorizon: day, Memory: 7 * day,
-		document: braintreeDocument, newScheme: newBraintree, material: braintreeMaterial, sample: braintreeSample,
+		trial: []string{"onceward-dev:secret-not-real"}, document: braintreeDocument, newScheme: newBraintree, material: braintreeMaterial, sample: braintreeSample,
 	})
 }
 

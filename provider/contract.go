@@ -102,6 +102,7 @@ type Contract struct {
 	answer func(r *Request) (Reply, bool)
 	greet  func(r *Request, secrets []Secret) (Reply, bool)
 	sample func(d *draft)
+	trial  []string // secrets to try it out with, where a text will not do
 }
 
 // Reply is what a sender wants to hear.

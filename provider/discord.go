@@ -15,8 +15,8 @@ func discord() Contract {
 		Version: "body:version", Handshake: "a signed ping: type 0 wants a 204 without a body, type 1 of an interaction wants it back", answer: discordPing, Deadline: 3 * time.Second,
 		Success: Reply{Status: 204, ContentType: "application/json"}, RetryOn: "anything but 2xx, for 10 minutes", Unsubs: "deliberate bad signatures that are not answered with 401 remove the URL",
 		RetryHorizon: 10 * time.Minute, Memory: 2 * day,
-		notes:     []string{"an interaction wants an answer with content within 3 seconds, which a gateway cannot give: use it for webhook events"},
-		newScheme: newEdwards("X-Signature-Ed25519", "X-Signature-Timestamp", "", "hex"),
+		notes: []string{"an interaction wants an answer with content within 3 seconds, which a gateway cannot give: use it for webhook events"},
+		trial: []string{trialEd25519}, newScheme: newEdwards("X-Signature-Ed25519", "X-Signature-Timestamp", "", "hex"),
 		sample: sampled("APPLICATION_AUTHORIZED", `{"version":1,"application_id":"1234560123453231555","type":1,"event":{"type":"APPLICATION_AUTHORIZED","timestamp":"{rfc3339}",`+
 			`"data":{"integration_type":1,"scopes":["applications.commands"],"user":{"id":"{id}","username":"sample {n}"}}}}`),
 	})

@@ -17,7 +17,7 @@ func eventGrid() Contract {
 		Items:    "body", ID: []string{"item:topic", "item:id"}, Scope: "one topic", IDNote: "publishers choose ids, so the topic is part of it", Type: "item:eventType", OccurredAt: "item:eventTime", Version: "item:dataVersion",
 		Handshake: "a POST of type SubscriptionValidation, whose code is sent back as JSON with exactly 200", answer: eventGridValidation, Deadline: 30 * time.Second,
 		RetryOn: "anything but 200 to 204: after 10 s, 30 s, 1, 5, 10 and 30 minutes, then hourly", StopOn: "400 and 413 at once; 401, 403 and 404 are sent again after 5 minutes", RetryHorizon: day, Memory: 7 * day,
-		notes: []string{unprovenNote}, newScheme: newEventGrid,
+		notes: []string{unprovenNote}, trial: []string{"query:secret=onceward-dev-secret"}, newScheme: newEventGrid,
 		sample: sampled("Microsoft.Storage.BlobCreated", `[{"id":"{id}","topic":"/subscriptions/sample","subject":"/blobServices/default/containers/c/blobs/{n}","eventType":"Microsoft.Storage.BlobCreated",`+
 			`{at:"eventTime":"{rfc3339}",}"dataVersion":"1","metadataVersion":"1","data":{"api":"PutBlob","contentLength":{n}}}]`, "Aeg-Event-Type", "Notification"),
 	})

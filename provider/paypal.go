@@ -26,7 +26,7 @@ func paypal() Contract {
 			"the body is bound by a CRC-32 alone, which whoever has seen one delivery can meet with another body; no time is enforced, so the memory of ids is what stops that",
 			"events of PayPal's simulator cannot be verified",
 		},
-		newScheme: newPaypal, sample: sampled("PAYMENT.CAPTURE.COMPLETED", `{"id":"{id}","event_version":"1.0",{at:"create_time":"{rfc3339}",}"resource_type":"capture","event_type":"PAYMENT.CAPTURE.COMPLETED",`+
+		trial: []string{trialRSA, "webhook-id=onceward-dev"}, newScheme: newPaypal, sample: sampled("PAYMENT.CAPTURE.COMPLETED", `{"id":"{id}","event_version":"1.0",{at:"create_time":"{rfc3339}",}"resource_type":"capture","event_type":"PAYMENT.CAPTURE.COMPLETED",`+
 			`"summary":"Payment completed","resource":{"id":"capture{n}","status":"COMPLETED","amount":{"currency_code":"EUR","value":"{amount}.00"}}}`),
 	})
 }

@@ -20,7 +20,7 @@ func plaid() Contract {
 		IDNote: "there is no event id, and two events that matter (SYNC_UPDATES_AVAILABLE twice) have equal bodies: each delivery says that something changed",
 		Type:   "body:webhook_code", Mode: "body:environment", ModeNames: map[string]string{"production": "live", "sandbox": "test", "development": "test"},
 		RetryOn: "anything but 200; 6 times, from 30 seconds, each wait four times the last", StopOn: "more than 90 % rejected within a day", RetryHorizon: day, Memory: 2 * day,
-		newScheme: newPlaid, sample: sampled("SYNC_UPDATES_AVAILABLE", `{
+		trial: []string{trialP256}, newScheme: newPlaid, sample: sampled("SYNC_UPDATES_AVAILABLE", `{
   "environment": "sandbox",
   "error": null,
   "item_id": "{id}",

@@ -20,7 +20,7 @@ func pubsub() Contract {
 			"the token proves the caller and nothing about the body",
 			"retries last as long as the topic keeps messages (7 days unless it is set, 31 at most)",
 		},
-		newScheme: newPubsub, sample: sampled("OBJECT_FINALIZE", `{"message":{"attributes":{"eventType":"OBJECT_FINALIZE"},"data":"eyJvcmRlciI6MX0=","messageId":"{id}",{at:"publishTime":"{rfc3339}",}`+
+		trial: []string{trialRSA, "aud=onceward-dev", "email=dev@example.com"}, newScheme: newPubsub, sample: sampled("OBJECT_FINALIZE", `{"message":{"attributes":{"eventType":"OBJECT_FINALIZE"},"data":"eyJvcmRlciI6MX0=","messageId":"{id}",{at:"publishTime":"{rfc3339}",}`+
 			`"orderingKey":"order-{n}"},"subscription":"projects/sample/subscriptions/s","deliveryAttempt":1}`),
 	})
 }

@@ -18,7 +18,7 @@ func salesforceOutbound() Contract {
 			"NOTHING IS SIGNED: let only Salesforce's addresses or client certificate through to this source, and put a secret into the URL",
 			"values are those of the time of sending: a copy may say something newer under the same id, and is still a copy",
 		},
-		document: func(_ *Request, body []byte) document { return xmlDocument(body, "Notification") }, newScheme: newSalesforce, sample: salesforceSample,
+		document: func(_ *Request, body []byte) document { return xmlDocument(body, "Notification") }, trial: []string{"query:secret=onceward-dev-secret"}, newScheme: newSalesforce, sample: salesforceSample,
 	})
 }
 

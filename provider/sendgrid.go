@@ -23,8 +23,8 @@ func sendgrid() Contract {
 		Items:    "body", ID: []string{"item:sg_event_id"}, OtherIDs: [][]string{{"item:sg_message_id", "item:event", "item:timestamp", "item:email"}}, IDSigned: true, Scope: "one account or subuser",
 		IDNote: "the event's id: sg_message_id is shared by all that happens to a message; old events without one are known by message, event, time and address",
 		Type:   "item:event", OccurredAt: "item:timestamp", RetryOn: "anything but 2xx", RetryHorizon: day, Memory: 7 * day,
-		notes:     []string{"copies are common with this sender, also a day later"},
-		newScheme: newSendgrid,
+		notes: []string{"copies are common with this sender, also a day later"},
+		trial: []string{trialP256}, newScheme: newSendgrid,
 		sample: sampled("delivered", `[{"email":"buyer{n}@example.com","timestamp":{unix},"smtp-id":"<{n}@example.com>","event":"delivered","category":["sample"],"sg_event_id":"{id}",`+
 			`"sg_message_id":"message-{n}"}]`),
 	})

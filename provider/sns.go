@@ -28,7 +28,7 @@ func sns() Contract {
 			"raw message delivery has neither envelope nor signature, and is refused",
 			"the signature proves Amazon and not your account: without topic=… any account's topic is accepted",
 		},
-		newScheme: newSNS, sample: sampled("Notification", `{"Type":"Notification","MessageId":"{id}","TopicArn":"arn:aws:sns:us-west-2:123456789012:sample","Subject":"Sample {n}","Message":"{\"order\":{n}}",`+
+		trial: []string{trialRSA, "topic=arn:aws:sns:us-west-2:123456789012:sample"}, newScheme: newSNS, sample: sampled("Notification", `{"Type":"Notification","MessageId":"{id}","TopicArn":"arn:aws:sns:us-west-2:123456789012:sample","Subject":"Sample {n}","Message":"{\"order\":{n}}",`+
 			`{at:"Timestamp":"{rfc3339}",}"SignatureVersion":"2","Signature":"","SigningCertURL":"https://sns.us-west-2.amazonaws.com/SimpleNotificationService-sample.pem"}`, "Content-Type", "text/plain; charset=UTF-8", "X-Amz-Sns-Message-Type", "Notification", "X-Amz-Sns-Message-Id", "{id}"),
 	})
 }

@@ -49,9 +49,9 @@ func tokened() []Contract {
 			Type: "body:RecordType", OccurredAt: "body:DeliveredAt|body:BouncedAt|body:ReceivedAt|body:ChangedAt",
 			Handshake: "a test for each type of event when a webhook is saved, which wants exactly 200; it is an event like the others",
 			RetryOn:   "5xx, 408, 429 and silence; after 1, 5, 10, 10, 10 and 15 minutes (inbound: about 10 hours)", StopOn: "every other 4xx, at the first attempt", Final4xx: true, RetryHorizon: 11 * hour, Memory: 7 * day,
-			notes:     []string{unprovenNote, "a mistyped credential loses events silently: the 401 is not retried"},
-			newScheme: tokens("Authorization", basicAuth),
-			sample:    sampled("Delivery", `{"RecordType":"Delivery","ServerID":23,"MessageStream":"outbound","MessageID":"message-{n}","Recipient":"buyer{n}@example.com",{at:"DeliveredAt":"{rfc3339}",}"Details":"sample {n}"}`, "X-PM-Webhook-Trace-Id", "{id}"),
+			notes: []string{unprovenNote, "a mistyped credential loses events silently: the 401 is not retried"},
+			trial: []string{"onceward:dev-secret"}, newScheme: tokens("Authorization", basicAuth),
+			sample: sampled("Delivery", `{"RecordType":"Delivery","ServerID":23,"MessageStream":"outbound","MessageID":"message-{n}","Recipient":"buyer{n}@example.com",{at:"DeliveredAt":"{rfc3339}",}"Details":"sample {n}"}`, "X-PM-Webhook-Trace-Id", "{id}"),
 		}),
 		completed(Contract{
 			Name: "auth0-log-streams", Title: "Auth0 Log Streams (custom webhook)", Category: "identity", SourceDocs: []string{"Auth0 Docs: Create Custom Log Streams Using Webhooks", "Auth0 Docs: Log Streams"}, Confidence: "verified-from-docs",

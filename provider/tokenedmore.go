@@ -29,7 +29,7 @@ func tokenedMore() []Contract {
 			},
 			Scope: "one audience", Account: "form:data[list_id]", IDNote: "there is no event id: type, time, member and audience; the time has whole seconds", Type: "form:type",
 			Handshake: "GET or HEAD to the URL, which wants a 200", greet: anyGreeting, RetryOn: "anything but 2xx, for 75 minutes", Unsubs: "410 disables the webhook at once", RetryHorizon: 75 * time.Minute, Memory: 3 * day,
-			notes: []string{unprovenNote, "fired_at has no time zone, so it is not read as a time"}, newScheme: tokens("Authorization", func(string) []string { return nil }),
+			notes: []string{unprovenNote, "fired_at has no time zone, so it is not read as a time"}, trial: []string{"query:secret=onceward-dev-secret"}, newScheme: tokens("Authorization", func(string) []string { return nil }),
 			sample: mailchimpSample,
 		}),
 		completed(Contract{

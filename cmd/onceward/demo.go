@@ -95,7 +95,7 @@ func (m *demo) prepare(ctx context.Context) (err error) {
 	}
 	m.api = client{base: "http://" + admin}
 	m.process = &gatewayProcess{dir: m.dir, intake: intake, admin: admin}
-	if m.source, err = demoSource(devSecret("stripe")); err != nil {
+	if m.source, err = demoSource(provider.Trial("stripe")[0]); err != nil {
 		return err
 	}
 	if m.forger, err = demoSource("not-the-secret"); err != nil {
@@ -134,7 +134,7 @@ operations:
   fulfil: {source: stripe, types: ["payment_intent.*", "charge.*", "checkout.*"], destination: shop}
   print: {source: stripe, types: ["demo.print"], destination: press}
 log: {level: info, format: json}
-`, "sqlite:"+filepath.Join(m.dir, "onceward.db"), m.process.intake, m.process.admin, devSecret("stripe"), m.far.url(), m.once.url())
+`, "sqlite:"+filepath.Join(m.dir, "onceward.db"), m.process.intake, m.process.admin, provider.Trial("stripe")[0], m.far.url(), m.once.url())
 }
 
 func (m *demo) play(ctx context.Context) error {

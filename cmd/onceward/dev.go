@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/onceward/onceward/internal/config"
 	"github.com/onceward/onceward/internal/gateway"
@@ -28,37 +27,6 @@ const (
 	devIntake = "127.0.0.1:8080"
 	devAdmin  = "127.0.0.1:8081"
 )
-
-// devSecret is the signing secret of a provider's sample source, spelled as that
-// sender's are. It protects nothing: everybody knows it. It is empty where no
-// such secret exists: with provider none, and where only the sender can sign.
-func devSecret(name string) string {
-	if name == "none" {
-		return ""
-	}
-	for _, secret := range []string{
-		"onceward-dev-secret-for-" + name,
-		"whsec_b25jZXdhcmQtZGV2LXNlY3JldC1ub3QtcmVhbA==",
-		"6f6e6365776172642d6465762d7365637265742d6e6f742d7265616c2d303031", // the same in hexadecimal
-	} {
-		if source, err := sampleSource(name, secret); err == nil && source.Sign(source.SampleAt("", 0, time.Now())) == nil {
-			return secret
-		}
-	}
-	return ""
-}
-
-// sampleSource is the source that dev runs and send signs for.
-func sampleSource(name, secret string) (*provider.Source, error) {
-	o := provider.Options{Provider: name, SourceID: name, Signature: devSignature(name)}
-	if name == "hmac" {
-		o.ID, o.Type = []string{"body:id"}, "body:type"
-	}
-	if name != "none" {
-		o.Secrets = []provider.Secret{{Label: "secret 1", Value: secret}}
-	}
-	return provider.New(o)
-}
 
 // devSignature is how the generic sample source signs.
 func devSignature(name string) provider.Signature {
@@ -126,14 +94,10 @@ func (d *devCommand) urlFlag(g *gateway.Gateway) string {
 	return " --url " + g.IntakeURL() + "stripe"
 }
 
-// devSources are the providers with a sample source: those of which a sample
-// can be sent. Of the others only the sender can make a delivery.
 func devSources() []string {
 	var names []string
 	for _, c := range provider.Contracts() {
-		if c.Name == "none" || devSecret(c.Name) != "" {
-			names = append(names, c.Name)
-		}
+		names = append(names, c.Name)
 	}
 	slices.Sort(names)
 	return names
@@ -145,8 +109,11 @@ func (d *devCommand) config(echo string) string {
 	fmt.Fprintf(&b, "store: %q\nintake: {listen: %q}\nadmin: {listen: %q}\nsources:\n", "sqlite:"+filepath.Join(d.Data, "onceward.db"), d.Listen, d.AdminListen)
 	for _, name := range devSources() {
 		fmt.Fprintf(&b, "  %s:\n    provider: %s\n    environment: development\n    on_stale: accept # samples are of a fixed day\n", name, name)
-		if secret := devSecret(name); secret != "" {
-			fmt.Fprintf(&b, "    secrets: [%q]\n", secret)
+		if secrets := provider.Trial(name); secrets != nil { // they protect nothing: everybody knows them
+			b.WriteString("    secrets:\n")
+			for _, secret := range secrets {
+				fmt.Fprintf(&b, "      - %q\n", secret)
+			}
 		}
 		switch name {
 		case "hmac":

@@ -21,7 +21,7 @@ import (
 type sendCommand struct {
 	Provider string        `help:"Sender to sign as." required:""`
 	URL      string        `help:"Intake URL; the default is the source of that name at a local gateway." placeholder:"URL"`
-	Secret   string        `help:"Signing secret, or file:PATH; the default is the one that onceward dev uses." placeholder:"SECRET"`
+	Secret   []string      `help:"Signing secret, or file:PATH; repeat it for senders that need a key and settings. The default is what onceward dev uses." sep:"none" placeholder:"SECRET"`
 	ID       string        `help:"Event id; the default is a new one." placeholder:"ID"`
 	Body     string        `help:"File with the body to send instead of a sample; - is standard input." placeholder:"FILE"`
 	Header   []string      `help:"Header to send as well, 'Name: value'; may be repeated." short:"H" sep:"none" placeholder:"LINE"`
@@ -77,14 +77,25 @@ func (s *sendCommand) Run(ctx context.Context, a *app) error {
 }
 
 func (s *sendCommand) source() (*provider.Source, error) {
-	secret := devSecret(s.Provider)
-	if s.Secret != "" {
-		var err error
-		if secret, err = secretValue(s.Secret); err != nil {
-			return nil, err
+	secrets := provider.Trial(s.Provider)
+	if len(s.Secret) > 0 {
+		secrets = nil
+		for _, one := range s.Secret {
+			value, err := secretValue(one)
+			if err != nil {
+				return nil, err
+			}
+			secrets = append(secrets, value)
 		}
 	}
-	return sampleSource(s.Provider, secret)
+	o := provider.Options{Provider: s.Provider, SourceID: s.Provider, Signature: devSignature(s.Provider)}
+	if s.Provider == "hmac" {
+		o.ID, o.Type = []string{"body:id"}, "body:type"
+	}
+	for i, value := range secrets {
+		o.Secrets = append(o.Secrets, provider.Secret{Label: fmt.Sprintf("secret %d", i+1), Value: value})
+	}
+	return provider.New(o)
 }
 
 func (s *sendCommand) deliver(ctx context.Context, source *provider.Source, n int) sent {
