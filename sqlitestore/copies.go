@@ -53,6 +53,7 @@ func (w *writer) flushCopies() error {
 			return err
 		}
 	}
+	clear(w.copies)
 	return nil
 }
 

@@ -39,7 +39,8 @@ func (w *writer) erase(id onceward.EventID, d onceward.Decision) error {
 	if err := e.Erase(d); err != nil {
 		return fmt.Errorf("event %s: %w", id, err)
 	}
-	if err := w.flushSegments(); err != nil { // what is to be erased may be of this very transaction
+	// What is to be erased may be of this very transaction.
+	if err := errors.Join(w.flushSegments(), w.flushCopies()); err != nil {
 		return err
 	}
 	// Freed space is overwritten with zeros: else the bytes would stay in the

@@ -78,6 +78,10 @@ const (
 func (s *Store) PruneKeys(ctx context.Context, after onceward.EventID, shortest time.Duration, limit int) (next onceward.EventID, forgotten int, err error) {
 	err = s.write(ctx, func(w *writer) error {
 		next, forgotten = 0, 0
+		// Copies that came in this very transaction are sightings, too.
+		if err := w.flushCopies(); err != nil {
+			return err
+		}
 		type old struct {
 			id        onceward.EventID
 			key, body []byte
