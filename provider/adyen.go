@@ -147,20 +147,19 @@ func (a *adyenScheme) sign(r *Request, body []byte) error {
 	if refusal != nil {
 		return refusal
 	}
-	for i := len(list) - 1; i >= 0; i-- { // from behind, so that the places in front stay
-		f := a.item.at(body, list[i].start)
+	var edits []edit
+	for i, item := range list {
+		f := a.item.at(body, item.start)
 		m := a.keys[0].open()
 		whole := adyenMessage(m, f)
-		value := m.spell("base64")
+		edits = append(edits, edit{f.value(adyenSignature), m.spell("base64")})
 		a.keys[0].close(m)
-		signed, placed := f.splice(body, adyenSignature, value)
 		f.close()
-		if !whole || !placed {
+		if place := edits[i]; !whole || place.kind == 0 || place.repeated {
 			return refuse(MalformedBody, "item %d has no place for a signature: additionalData.hmacSignature", i+1)
 		}
-		body = signed
 	}
-	r.Body = body
+	r.Body = spliced(body, edits)
 	return nil
 }
 

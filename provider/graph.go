@@ -104,16 +104,16 @@ func (g *graphScheme) sign(r *Request, body []byte) error {
 	if refusal != nil {
 		return refusal
 	}
-	for i := len(list) - 1; i >= 0; i-- {
-		f := g.item.at(body, list[i].start)
-		signed, placed := f.splice(body, "clientState", g.secrets[0].value)
+	var edits []edit
+	for i, item := range list {
+		f := g.item.at(body, item.start)
+		edits = append(edits, edit{f.value("clientState"), g.secrets[0].value})
 		f.close()
-		if !placed {
+		if place := edits[i]; place.kind == 0 || place.repeated {
 			return refuse(MalformedBody, "item %d has no clientState", i+1)
 		}
-		body = signed
 	}
-	r.Body = body
+	r.Body = spliced(body, edits)
 	return nil
 }
 

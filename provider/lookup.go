@@ -65,6 +65,23 @@ func (f found) text(path string) (string, presence) {
 	return string(text), present
 }
 
+// edit is a value in a body, and the text that it is to become.
+type edit struct {
+	jsonValue
+	text string
+}
+
+// spliced returns the body with several values replaced, in order, in one pass.
+func spliced(body []byte, edits []edit) []byte {
+	out := make([]byte, 0, len(body)+64*len(edits))
+	at := 0
+	for _, e := range edits {
+		out = appendJSON(append(out, body[at:e.start]...), e.text)
+		at = e.end
+	}
+	return append(out, body[at:]...)
+}
+
 // splice returns the body with the value of a path replaced by a string.
 func (f found) splice(body []byte, path, text string) ([]byte, bool) {
 	v := f.value(path)

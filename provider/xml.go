@@ -8,8 +8,11 @@ import (
 	"slices"
 )
 
-// maxElements bounds an XML body: more elements than any sender has.
-const maxElements = 200_000
+// maxElements and maxNesting bound an XML body: more than any sender has.
+const (
+	maxElements = 50_000
+	maxNesting  = 24
+)
 
 var errXML = errors.New("body is not XML that is read here")
 
@@ -19,9 +22,10 @@ type xmlElement struct {
 	name  string
 	start int64
 	text  []byte
-	// children are kept by name, in the order of the first of each.
+	// Children are kept by name, in the order of the first of each.
 	names []string
-	forms map[string][][]byte
+	forms [][][]byte     // as JSON, of each name
+	index map[string]int // of the names, once there are many
 }
 
 // xmlDocument writes XML as JSON: an element with elements in it is an object
@@ -55,7 +59,7 @@ func readXML(body []byte, items string) (text []byte, raws [][]byte, err error) 
 		case xml.Directive: // a document type may define entities
 			return nil, nil, errXML
 		case xml.StartElement:
-			if elements++; elements > maxElements || len(stack) > maxDepth/8 {
+			if elements++; elements > maxElements || len(stack) > maxNesting {
 				return nil, nil, errXML
 			}
 			stack = append(stack, &xmlElement{name: t.Name.Local, start: before})
@@ -78,13 +82,33 @@ func within(stack []*xmlElement, name string) bool {
 }
 
 func (e *xmlElement) add(name string, form []byte) {
-	if e.forms == nil {
-		e.forms = map[string][][]byte{}
+	at := e.find(name)
+	if at < 0 {
+		at = len(e.names)
+		e.names, e.forms = append(e.names, name), append(e.forms, nil)
+		if e.index != nil {
+			e.index[name] = at
+		}
 	}
-	if _, known := e.forms[name]; !known {
-		e.names = append(e.names, name)
+	e.forms[at] = append(e.forms[at], form)
+}
+
+// find returns the place of a name, or -1. Few names are looked through, so
+// that most elements need no map.
+func (e *xmlElement) find(name string) int {
+	if len(e.names) <= 8 {
+		return slices.Index(e.names, name)
 	}
-	e.forms[name] = append(e.forms[name], form)
+	if e.index == nil {
+		e.index = map[string]int{}
+		for i, n := range e.names {
+			e.index[n] = i
+		}
+	}
+	if at, known := e.index[name]; known {
+		return at
+	}
+	return -1
 }
 
 // form writes the element as JSON.
@@ -98,7 +122,7 @@ func (e *xmlElement) form(items string) []byte {
 			out = append(out, ',')
 		}
 		out = append(appendJSON(out, name), ':')
-		forms := e.forms[name]
+		forms := e.forms[i]
 		if len(forms) == 1 && name != items {
 			out = append(out, forms[0]...)
 			continue
