@@ -117,6 +117,9 @@ func adviseOperation(o onceward.Operation, key, destination string, now time.Tim
 	if strings.HasPrefix(o.Reason, "waits") { // its stream says for what
 		return fmt.Sprintf("Wait: %s runs in order, and %s. What holds it up is where to look.", o.Name, o.Reason)
 	}
+	if o.DueAt.Equal(onceward.Behind) {
+		return fmt.Sprintf("Wait: %s runs when the one that is under way has ended.", o.Name)
+	}
 	if o.DueAt.After(now) {
 		return fmt.Sprintf("Wait: %s is tried again at %s by itself.", o.Name, o.DueAt.UTC().Format(time.RFC3339))
 	}

@@ -86,6 +86,7 @@ func TestAdviceNamesTheOneSafeNextThing(t *testing.T) {
 		{"under way", onceward.Operation{State: onceward.Processing, Owner: "host/1", DueAt: soon}, "Wait: an attempt is under way."},
 		{"waiting", onceward.Operation{State: onceward.FailedBeforeEffect, DueAt: soon}, "Wait: work2 is tried again at " + soon.Format(time.RFC3339) + " by itself."},
 		{"keyed and waiting with its intent open", onceward.Operation{State: onceward.Processing, DueAt: soon}, "Wait: work2 is tried again at " + soon.Format(time.RFC3339) + " by itself."},
+		{"behind another", onceward.Operation{State: onceward.Received, DueAt: onceward.Behind}, "Wait: work2 runs when the one that is under way has ended."},
 		{"due", onceward.Operation{State: onceward.Received, DueAt: start}, "Wait: work2 is due and runs as soon as a worker is free."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
