@@ -114,6 +114,7 @@ func (s *server) operationShape(o onceward.Operation) Operation {
 	switch {
 	case underWay(o):
 		out.LeaseUntil = moment(o.DueAt)
+	case o.DueAt.Equal(onceward.Behind):
 	case o.AskAt.IsZero():
 		out.NextAt = moment(o.DueAt)
 	default:

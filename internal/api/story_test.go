@@ -107,6 +107,15 @@ func TestAdviceNamesTheOneSafeNextThing(t *testing.T) {
 	})
 }
 
+func TestWhatWaitsBehindAnotherHasNoTimeOfItsOwn(t *testing.T) {
+	s := newStore()
+	id := s.add(start, "guid", onceward.Received)
+	s.histories[id].Event.Operations[0].DueAt = onceward.Behind
+	if got := decode[api.EventPage](t, call(api.New(api.Options{Store: s}), "GET", "/v1/events/"+id.String(), "")); got.Operations[0].NextAt != nil {
+		t.Errorf("next at %v", got.Operations[0].NextAt)
+	}
+}
+
 func TestAdviceForEventsWithoutOperations(t *testing.T) {
 	s := newStore()
 	id := s.add(start, "guid")
