@@ -16,7 +16,9 @@ type jwsRules struct {
 	algorithms []jose.SignatureAlgorithm
 	types      []string // of the header typ, in lower case; empty does not look
 	url        string   // of the sender's key set
-	claims     []claimRule
+	// ask asks for one key instead, for senders that publish no set.
+	ask    func(published Keys, kid string) (jose.JSONWebKey, bool, error)
+	claims []claimRule
 }
 
 // claimRule is what a claim has to say: one of the values. Those of a setting
@@ -108,7 +110,7 @@ func (m *material) candidates(kid, alg string, rules *jwsRules, published Keys) 
 	if configured := m.settings["jwks"]; len(configured) > 0 {
 		url = configured[0]
 	}
-	if len(list) > 0 || published == nil || url == "" || kid == "" {
+	if len(list) > 0 || published == nil || url == "" && rules.ask == nil || kid == "" {
 		if len(list) == 0 && len(m.keys) == 0 {
 			return nil, refuse(KeyUnavailable, "the sender's keys cannot be fetched here; give them as a secret (a JWK or a set of them)")
 		}
@@ -117,7 +119,11 @@ func (m *material) candidates(kid, alg string, rules *jwsRules, published Keys) 
 		}
 		return list, nil
 	}
-	key, known, err := published.Key(url, kid)
+	ask := rules.ask
+	if ask == nil {
+		ask = func(published Keys, kid string) (jose.JSONWebKey, bool, error) { return published.Key(url, kid) }
+	}
+	key, known, err := ask(published, kid)
 	switch {
 	case err != nil:
 		return nil, &Refusal{KeyUnavailable, "the sender's keys could not be fetched: " + err.Error(), err}

@@ -182,6 +182,12 @@ func (p *published) Key(url, kid string) (jose.JSONWebKey, bool, error) {
 	return key, found, p.err
 }
 
+func (p *published) Ask(url, kid string, body []byte) (jose.JSONWebKey, bool, error) {
+	p.asked = append(p.asked, url+" "+string(body))
+	key, found := p.keys[kid]
+	return key, found, p.err
+}
+
 func (p *published) Certificate(url string, _ []string) (*x509.Certificate, error) {
 	p.asked = append(p.asked, url)
 	return p.cert, p.err
@@ -219,6 +225,39 @@ func TestPublishedKeys(t *testing.T) {
 		t.Errorf("a key that is given is not asked for: %q %v", got, given.asked)
 	}
 }
+
+func TestPlaidsKeysAreAskedFor(t *testing.T) {
+	sender := mustNew(t, provider.Options{Provider: "plaid", Secrets: secret(p256Private)})
+	r := sender.SampleAt("item", 1, noon)
+	r.Now = noon
+	sign(t, sender, r)
+	var private jose.JSONWebKey
+	if err := json.Unmarshal([]byte(p256Private), &private); err != nil {
+		t.Fatal(err)
+	}
+	has := &published{keys: map[string]jose.JSONWebKey{"k9": private.Public()}}
+	s := mustNew(t, provider.Options{Provider: "plaid", Keys: has, Secrets: secret("client_id=c", "secret=s", "environment=sandbox")})
+	if got := reason(s, r); got != "" {
+		t.Error(got)
+	}
+	if want := `https://sandbox.plaid.com/webhook_verification_key/get {"client_id":"c","key_id":"k9","secret":"s"}`; len(has.asked) != 1 || has.asked[0] != want {
+		t.Errorf("asked %q", has.asked)
+	}
+	for want, p := range map[string]*published{"unknown-kid": {}, "key-unavailable": {err: errors.New("no route")}} {
+		s := mustNew(t, provider.Options{Provider: "plaid", Keys: p, Secrets: secret("client_id=c", "secret=s")})
+		if got := reason(s, r); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for _, secrets := range [][]string{{"client_id=c"}, {"client_id=c", "secret=s", "environment=moon"}} {
+		if _, err := provider.New(provider.Options{Provider: "plaid", SourceID: "s", Secrets: secret(secrets...)}); err == nil {
+			t.Errorf("%q is taken", secrets)
+		}
+	}
+}
+
+// p256Private is a throw-away key.
+const p256Private = `{"use":"sig","kty":"EC","kid":"k9","crv":"P-256","alg":"ES256","x":"n8Wt7YNfeALA1nZjtsauuYhcKQIbRBkxxUMDmmB7YAE","y":"NDzNduGaOfDgMqpKa9z1n-xLgg4edU8ssxYIIeb2Fn0","d":"RfCjbJIUk06hWVJXpKn1Zn-NfakYFguFAPNFAAC7dJA"}`
 
 func weakKey(t *testing.T) *rsa.PublicKey {
 	t.Helper()

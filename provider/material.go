@@ -20,6 +20,9 @@ import (
 type Keys interface {
 	// Key returns the key of this id in the set at a URL.
 	Key(url, kid string) (key jose.JSONWebKey, found bool, err error)
+	// Ask posts a JSON body to a URL that answers with the one key of this id.
+	// The body holds credentials.
+	Ask(url, kid string, body []byte) (key jose.JSONWebKey, found bool, err error)
 	// Certificate returns the certificate at a URL. With names it is checked up
 	// to a root that is trusted, and is for one of them.
 	Certificate(url string, names []string) (*x509.Certificate, error)

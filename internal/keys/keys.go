@@ -12,7 +12,9 @@
 package keys
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -23,11 +25,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
-	"golang.org/x/time/rate"
 )
 
 const (
@@ -55,6 +55,7 @@ type Fetcher struct {
 	now    func() time.Time
 	sets   shelf[map[string]jose.JSONWebKey]
 	certs  shelf[*x509.Certificate]
+	asked  shelf[*jose.JSONWebKey] // nil: there is none of that id
 }
 
 // New returns a fetcher that has fetched nothing.
@@ -73,6 +74,7 @@ func New(o Options) *Fetcher {
 		roots:  o.Roots, now: o.Now,
 		sets:  newShelf[map[string]jose.JSONWebKey](),
 		certs: newShelf[*x509.Certificate](),
+		asked: newShelf[*jose.JSONWebKey](),
 	}
 }
 
@@ -86,6 +88,19 @@ func (f *Fetcher) Key(url, kid string) (key jose.JSONWebKey, found bool, err err
 	}
 	key, found = set[kid]
 	return key, found, nil
+}
+
+// Ask posts a body to a URL that answers with one key, as Plaid does, and
+// remembers the answer by the key's id. A key that its owner calls expired is
+// not found, and neither is one that the other side does not know (400, 404).
+func (f *Fetcher) Ask(url, kid string, body []byte) (key jose.JSONWebKey, found bool, err error) {
+	always := func(*jose.JSONWebKey) bool { return true }
+	sum := sha256.Sum256(body) // other credentials may know other keys
+	answer, err := f.asked.get(url+" "+kid+" "+string(sum[:8]), f.now(), always, func() (*jose.JSONWebKey, error) { return f.fetchKey(url, kid, body) })
+	if err != nil || answer == nil {
+		return key, false, err
+	}
+	return *answer, true, nil
 }
 
 // Certificate returns the certificate at a URL, if it is valid today. With
@@ -109,19 +124,30 @@ func (f *Fetcher) Visit(url string) error {
 	return err
 }
 
-// get fetches a URL. Nothing of the answer is in an error.
+// get fetches a URL.
 func (f *Fetcher) get(address string) ([]byte, error) {
+	return f.do(http.MethodGet, address, nil)
+}
+
+// errUnknown is the answer of a side that does not have what was asked for.
+var errUnknown = errors.New("the other side does not know it")
+
+// do asks one question. Nothing of it or of the answer is in an error.
+func (f *Fetcher) do(method, address string, question []byte) ([]byte, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" {
 		return nil, errors.New("only https is asked")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(question))
 	if err != nil {
 		return nil, errors.New("the address cannot be asked")
 	}
 	request.Header.Set("User-Agent", "Onceward")
+	if question != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
 	response, err := f.client.Do(request)
 	if err != nil {
 		var wrapped *url.Error
@@ -133,6 +159,8 @@ func (f *Fetcher) get(address string) ([]byte, error) {
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxBytes+1))
 	switch {
+	case question != nil && (response.StatusCode == http.StatusBadRequest || response.StatusCode == http.StatusNotFound):
+		return nil, errUnknown
 	case response.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("ask %s: answered %d", u.Hostname(), response.StatusCode)
 	case err != nil:
@@ -162,6 +190,30 @@ func (f *Fetcher) fetchSet(url string) (map[string]jose.JSONWebKey, error) {
 		}
 	}
 	return keys, nil
+}
+
+func (f *Fetcher) fetchKey(url, kid string, body []byte) (*jose.JSONWebKey, error) {
+	answer, err := f.do(http.MethodPost, url, body)
+	if errors.Is(err, errUnknown) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var said struct {
+		Key struct {
+			ExpiredAt *json.Number `json:"expired_at"`
+		}
+	}
+	var raw struct{ Key json.RawMessage }
+	var key jose.JSONWebKey
+	if json.Unmarshal(answer, &raw) != nil || json.Unmarshal(answer, &said) != nil || json.Unmarshal(raw.Key, &key) != nil {
+		return nil, errors.New("the answer is not a key")
+	}
+	if said.Key.ExpiredAt != nil || key.KeyID != kid || !key.IsPublic() {
+		return nil, nil
+	}
+	return &key, nil
 }
 
 func (f *Fetcher) fetchCertificate(url string, names []string) (*x509.Certificate, error) {
@@ -203,115 +255,4 @@ func (f *Fetcher) fetchCertificate(url string, names []string) (*x509.Certificat
 		}
 	}
 	return nil, errors.New("the certificate is not for one of the sender's names")
-}
-
-// shelf keeps what was fetched, by URL.
-type shelf[T any] struct {
-	mu      sync.Mutex
-	entries map[string]*entry[T]
-	strange *rate.Limiter // of URLs that were not asked for before
-}
-
-func newShelf[T any]() shelf[T] {
-	return shelf[T]{entries: map[string]*entry[T]{}, strange: rate.NewLimiter(rate.Every(6*time.Second), 10)}
-}
-
-// entry is what one URL said.
-type entry[T any] struct {
-	mu      sync.Mutex // held while it is being asked
-	state   sync.RWMutex
-	value   T
-	has     bool
-	fetched time.Time
-	tried   time.Time
-	err     error // of the last try
-}
-
-// find returns the entry of a URL, and makes one if there may be another.
-func (s *shelf[T]) find(url string, now time.Time) (*entry[T], error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e := s.entries[url]; e != nil {
-		return e, nil
-	}
-	if !s.strange.AllowN(now, 1) {
-		return nil, errors.New("too many different addresses were asked for; try again")
-	}
-	if len(s.entries) >= maxEntries {
-		s.forget()
-	}
-	e := &entry[T]{}
-	s.entries[url] = e
-	return e, nil
-}
-
-// forget drops the entry that is worth least: one that holds nothing, or else
-// the one that was fetched first.
-func (s *shelf[T]) forget() {
-	worst, least := "", time.Time{}
-	for url, e := range s.entries {
-		e.state.RLock()
-		at := e.fetched
-		e.state.RUnlock()
-		if worst == "" || at.Before(least) {
-			worst, least = url, at
-		}
-	}
-	delete(s.entries, worst)
-}
-
-// get returns the value of a URL: from the shelf if it is fresh and serves, and
-// otherwise fetched.
-func (s *shelf[T]) get(url string, now time.Time, serves func(T) bool, fetch func() (T, error)) (T, error) {
-	e, err := s.find(url, now)
-	if err != nil {
-		var none T
-		return none, err
-	}
-	value, ok := e.read(now, fresh)
-	if ok && serves(value) {
-		return value, nil
-	}
-	// Somebody has to ask. Who can be served with what there is does not wait
-	// for it.
-	if stale, ok := e.read(now, keep); ok && serves(stale) {
-		if !e.mu.TryLock() {
-			return stale, nil
-		}
-	} else {
-		e.mu.Lock()
-	}
-	defer e.mu.Unlock()
-	return e.ask(now, serves, fetch)
-}
-
-// read returns the value if it is not older than age.
-func (e *entry[T]) read(now time.Time, age time.Duration) (value T, ok bool) {
-	e.state.RLock()
-	defer e.state.RUnlock()
-	return e.value, e.has && now.Sub(e.fetched) < age
-}
-
-// ask fetches, unless that was done a moment ago.
-func (e *entry[T]) ask(now time.Time, serves func(T) bool, fetch func() (T, error)) (T, error) {
-	if value, ok := e.read(now, fresh); ok && (serves(value) || now.Sub(e.fetched) < again) {
-		return value, nil // another delivery asked while this one waited, or just before
-	}
-	if e.err == nil || now.Sub(e.tried) >= pause {
-		value, err := fetch()
-		e.state.Lock()
-		e.tried, e.err = now, err
-		if err == nil {
-			e.value, e.has, e.fetched = value, true, now
-		}
-		e.state.Unlock()
-		if err == nil {
-			return value, nil
-		}
-	}
-	if value, ok := e.read(now, keep); ok && serves(value) {
-		return value, nil
-	}
-	var none T
-	return none, e.err
 }

@@ -5,10 +5,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -265,49 +262,50 @@ func TestAddressesThatStrangersChooseAreBounded(t *testing.T) {
 	}
 }
 
-func TestCertificates(t *testing.T) {
-	ca := authority(t)
-	for _, test := range []struct {
-		name  string
-		body  []byte
-		names []string
-		want  string
-	}{
-		{"for a name", ca.issue("certs.paypal.com", noon.Add(time.Hour)), []string{".paypal.com"}, ""},
-		{"for another", ca.issue("paypal.com.evil.example", noon.Add(time.Hour)), []string{".paypal.com"}, "names"},
-		{"that nobody vouches for", newAuthority(t).issue("certs.paypal.com", noon.Add(time.Hour)), []string{".paypal.com"}, "trusted root"},
-		{"that is over", ca.issue("certs.paypal.com", noon.Add(-time.Minute)), []string{".paypal.com"}, "today"},
-		{"that is over, of a pinned host", ca.issue("sns.amazonaws.com", noon.Add(-time.Minute)), nil, "today"},
-		{"of a pinned host", newAuthority(t).issue("sns.amazonaws.com", noon.Add(time.Hour)), nil, ""},
-		{"that is none", []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), nil, "not a certificate"},
-		{"of another kind", []byte("-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"), nil, "not a certificate"},
-		{"nothing", nil, nil, "not a certificate"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			s := newSite(t)
-			s.answers(200, test.body)
-			_, err := s.fetcher.Certificate(s.URL+"/c.pem", test.names)
-			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%v, want %q", err, test.want)
-			}
-		})
+func TestOneKeyIsAskedFor(t *testing.T) {
+	s := newSite(t)
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Run("one that ends is fetched anew", func(t *testing.T) {
-		s := newSite(t)
-		s.answers(200, ca.issue("certs.paypal.com", noon.Add(10*time.Minute)))
-		for range 3 {
-			if _, err := s.fetcher.Certificate(s.URL+"/c.pem", []string{".paypal.com"}); err != nil {
-				t.Fatal(err)
+	jwk, err := json.Marshal(jose.JSONWebKey{Key: &private.PublicKey, KeyID: "a", Algorithm: "ES256"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := func(more string) []byte {
+		return []byte(`{"key":` + strings.TrimSuffix(string(jwk), "}") + more + `},"request_id":"r"}`)
+	}
+	ask := func(kid, want string) {
+		t.Helper()
+		_, found, err := s.fetcher.Ask(s.URL+"/get", kid, []byte(`{"secret":"s3cret"}`))
+		got := map[bool]string{true: "found", false: "unknown"}[found]
+		if err != nil {
+			got = "error"
+			if strings.Contains(err.Error(), "s3cret") {
+				t.Error("the error holds the credentials")
 			}
 		}
-		s.want(1)
-		s.advance(11 * time.Minute)
-		s.answers(200, ca.issue("certs.paypal.com", noon.Add(time.Hour)))
-		if _, err := s.fetcher.Certificate(s.URL+"/c.pem", []string{".paypal.com"}); err != nil {
-			t.Error(err)
+		if got != want {
+			t.Errorf("%s: %s (%v), want %s", kid, got, err, want)
 		}
-		s.want(2)
-	})
+	}
+	s.answers(200, answer(`,"created_at":1,"expired_at":null`))
+	for range 3 {
+		ask("a", "found")
+	}
+	s.want(1)
+	ask("b", "unknown") // the answer is another key
+	s.answers(400, []byte(`{"error_code":"INVALID_WEBHOOK_VERIFICATION_KEY_ID"}`))
+	ask("c", "unknown")
+	ask("c", "unknown")
+	s.want(3)
+	s.answers(500, nil)
+	ask("d", "error")
+	s.advance(2 * time.Hour)
+	ask("a", "found") // what was fetched counts
+	s.answers(200, answer(`,"expired_at":1767355200`))
+	s.advance(11 * time.Second)
+	ask("a", "unknown")
 }
 
 func TestAVisitIsOneQuestion(t *testing.T) {
@@ -321,57 +319,4 @@ func TestAVisitIsOneQuestion(t *testing.T) {
 		t.Error(err)
 	}
 	s.want(2)
-}
-
-// issuer is a certificate authority of a test.
-type issuer struct {
-	*testing.T
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
-
-var shared struct {
-	once sync.Once
-	*issuer
-}
-
-// authority is the one that sites trust.
-func authority(t *testing.T) *issuer {
-	shared.once.Do(func() { shared.issuer = newAuthority(t) })
-	return &issuer{t, shared.cert, shared.key}
-}
-
-func newAuthority(t *testing.T) *issuer {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "a test's authority"}, NotBefore: noon.Add(-240 * time.Hour), NotAfter: noon.Add(2400 * time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &issuer{t, cert, key}
-}
-
-// issue makes a certificate as PEM.
-func (i *issuer) issue(name string, until time.Time) []byte {
-	i.Helper()
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		NotBefore: noon.Add(-24 * time.Hour), NotAfter: until, KeyUsage: x509.KeyUsageDigitalSignature,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, i.cert, &i.key.PublicKey, i.key)
-	if err != nil {
-		i.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
