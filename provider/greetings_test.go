@@ -1,7 +1,14 @@
 package provider_test
 
 import (
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha1"
+	"crypto/x509"
+	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"strings"
 	"testing"
 
@@ -297,6 +304,48 @@ func TestSNSTopics(t *testing.T) {
 	} {
 		if got := reason(ours, request(body)); got != want {
 			t.Errorf("%s: %q, want %q", body, got, want)
+		}
+	}
+}
+
+// TestSNSVersion1 is the SHA-1 form, which most topics still send.
+func TestSNSVersion1(t *testing.T) {
+	block, _ := pem.Decode([]byte(keyPair("rsa", 0)[0]))
+	private, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha1.Sum([]byte("Message\nhello\nMessageId\nm1\nTimestamp\n2026-01-02T12:00:00.000Z\nTopicArn\narn:1\nType\nNotification\n"))
+	signature, err := rsa.SignPKCS1v15(rand.Reader, private.(*rsa.PrivateKey), crypto.SHA1, sum[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := `{"Type":"Notification","MessageId":"m1","TopicArn":"arn:1","Subject":null,"Message":"hello","Timestamp":"2026-01-02T12:00:00.000Z","SignatureVersion":"1",` +
+		`"SigningCertURL":"https://sns.eu-central-1.amazonaws.com/a.pem","Signature":"` + base64.StdEncoding.EncodeToString(signature) + `"}`
+	s := mustNew(t, provider.Options{Provider: "aws-sns", Secrets: secret(keyPair("rsa", 0)...)})
+	if got := reason(s, request(body)); got != "" {
+		t.Error(got)
+	}
+	for old, new := range map[string]string{"hello": "hallo", `"Subject":null`: `"Subject":"x"`, `"SignatureVersion":"1"`: `"SignatureVersion":"2"`, "arn:1": "arn:2"} {
+		if got := reason(s, request(strings.Replace(body, old, new, 1))); got != "signature-mismatch" {
+			t.Errorf("%s: %q", new, got)
+		}
+	}
+}
+
+func TestXMLIsBounded(t *testing.T) {
+	s := mustNew(t, provider.Options{Provider: "salesforce-outbound", Secrets: secret("query:k=v")})
+	open := `<Envelope><Body><notifications><OrganizationId>o</OrganizationId><ActionId>a</ActionId>`
+	for name, body := range map[string]string{
+		"too deep":              open + "<Notification><Id>1</Id>" + strings.Repeat("<x>", 30) + strings.Repeat("</x>", 30) + "</Notification></notifications></Body></Envelope>",
+		"too many elements":     open + "<Notification><Id>1</Id>" + strings.Repeat("<x/>", 50_001) + "</Notification></notifications></Body></Envelope>",
+		"an element not closed": open + "<Notification><Id>1</Id>",
+		"another character set": `<?xml version="1.0" encoding="ISO-8859-1"?>` + open + "<Notification><Id>1</Id></Notification></notifications></Body></Envelope>",
+		"nothing":               "",
+	} {
+		a := only(t, s, request(body, "Content-Type", "text/xml"))
+		if a.Reason != "body is not XML that is read here" {
+			t.Errorf("%s: %s %q", name, a.Verdict, a.Reason)
 		}
 	}
 }

@@ -356,3 +356,22 @@ func TestOneIDOfTwoIssuers(t *testing.T) {
 		t.Errorf("%d events, want 2", len(keys))
 	}
 }
+
+// TestATokenThatIsSignedAnewIsACopy: the bytes differ, what they say does not.
+func TestATokenThatIsSignedAnewIsACopy(t *testing.T) {
+	i := newIssuer(t, "k1")
+	s := mustNew(t, provider.Options{Provider: "rfc8935-set-push", Secrets: secret(i.jwk, "iss=i", "aud=a")})
+	token := func(iat, user string) []byte {
+		return []byte(i.good("secevent+jwt", `{"iss":"i","aud":"a","jti":"j","iat":`+iat+`,"sub":"`+user+`","events":{"e":{}}}`))
+	}
+	if !s.Equivalent(token("1", "u"), token("2", "u"), false) {
+		t.Error("a later signature is taken for other content")
+	}
+	if s.Equivalent(token("1", "u"), token("1", "v"), false) || s.Equivalent(token("1", "u"), []byte("x"), false) {
+		t.Error("other content is taken for a copy")
+	}
+	b := mustNew(t, provider.Options{Provider: "braintree", Secrets: secret("p:k")})
+	if !b.Equivalent([]byte("bt_signature=a&bt_payload=PGEvPg%3D%3D"), []byte("bt_payload=PGEvPg==&bt_signature=b"), false) {
+		t.Error("another signature is taken for other content")
+	}
+}

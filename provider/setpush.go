@@ -20,7 +20,7 @@ func setPush() Contract {
 		Reads:    "the token's claims; event_uri is the first of events, event_time its time",
 		ID:       []string{"body:jti"}, IDSigned: true, Scope: "one issuer", Account: "body:iss", IDNote: "the token's id, the same when it is sent again; txn groups tokens and is no identity",
 		Type: "body:event_uri", OccurredAt: "body:event_time|body:toe|body:iat", Handshake: "a verification event, which is an event like the others",
-		Success: Reply{Status: 202, ContentType: "application/json"}, RetryOn: "the transmitter's choice; a copy is answered 202 as well", RetryHorizon: 0, Memory: 90 * day,
+		Success: Reply{Status: 202, ContentType: "application/json"}, RetryOn: "the transmitter's choice; a copy is answered 202 as well", RetryHorizon: 0, Memory: 90 * day, Volatile: []string{"iat"},
 		trial: []string{trialRSA, "iss=https://idp.example.com/", "aud=onceward-dev"}, document: setDocument, newScheme: newSetPush, refused: setRefused, sample: sampled("https://schemas.openid.net/secevent/caep/event-type/session-revoked",
 			`{"jti":"{id}","sub_id":{"format":"email","email":"user{n}@example.com"},"events":{"https://schemas.openid.net/secevent/caep/event-type/session-revoked":{{at:"event_timestamp":{unix},}"initiating_entity":"policy"}}}`),
 	})

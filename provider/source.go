@@ -273,6 +273,18 @@ func (s *Source) Greet(r *Request) (reply Reply, ok bool) {
 	return s.contract.greet(r, s.secrets)
 }
 
+// SignsURL reports whether the public URL is signed, host and all: then it has
+// to be the one that the sender was given.
+func (s *Source) SignsURL() bool {
+	switch c := s.scheme.(type) {
+	case *headerScheme:
+		return c.urlSign
+	case *twilioScheme, *mandrillScheme, *hubspotScheme:
+		return true
+	}
+	return false
+}
+
 // Confirm returns the address that is to be visited before this authentic
 // request is recorded, for senders that want their subscription confirmed so.
 // It is one of the sender's own hosts; ok is false for every other request.

@@ -70,6 +70,7 @@ func newPlan(c *config.Config, published provider.Keys) (*plan, error) {
 			}
 			continue
 		}
+		p.addressed(c, s, source)
 		p.sources[s.Name] = &intake.Source{
 			Name: s.Name, StableID: s.StableID, Tenant: s.Tenant, Environment: s.Environment, Provider: source, Operations: effects[s.Name],
 			Payloads: s.Retention.Payloads, Keys: s.Retention.Keys, Longest: s.Retention.Longest, OnStale: onStale(s.OnStale), MaxBody: maxBody(c, source.Contract()),
@@ -88,6 +89,15 @@ func newPlan(c *config.Config, published provider.Keys) (*plan, error) {
 		return nil, problems
 	}
 	return p, nil
+}
+
+// addressed warns of a source whose sender signs the URL, where only we know
+// how we are called. In development nothing stands in front.
+func (p *plan) addressed(c *config.Config, s *config.Source, source *provider.Source) {
+	if source.SignsURL() && c.Intake.PublicURL == "" && s.Environment != "development" {
+		p.warnings = append(p.warnings, c.Wrong("sources."+s.Name+".provider", s.Provider+
+			" signs the URL that it posts to, and intake.public_url is not set: behind a proxy, or with TLS in front, no signature will fit"))
+	}
 }
 
 func onConflict(policy string) onceward.OnConflict {

@@ -224,3 +224,18 @@ func TestCheckWarnsOfPrivateLookups(t *testing.T) {
 		t.Errorf("%v, %v", warnings, err)
 	}
 }
+
+func TestCheckWarnsOfSignedURLsWithoutAPublicOne(t *testing.T) {
+	for source, warns := range map[string]bool{
+		`{provider: twilio, secrets: [x]}`: true, `{provider: square, secrets: [x]}`: true, `{provider: hubspot, secrets: [x]}`: true,
+		`{provider: stripe, secrets: [x]}`: false, `{provider: box, secrets: [x]}`: false,
+	} {
+		for _, public := range []string{"", `public_url: "https://hooks.example.com", `} {
+			c := parse(t, withSource(source, public), "{store}", "x.db", "{sink}", "http://127.0.0.1:1")
+			_, warnings, err := gateway.Meaning(c)
+			if got := strings.Contains(fmt.Sprint(warnings), "intake.public_url is not set"); err != nil || got != (warns && public == "") {
+				t.Errorf("%s with %q: %v, %v", source, public, warnings, err)
+			}
+		}
+	}
+}

@@ -60,7 +60,7 @@ func (h *Handler) sameContent(ctx context.Context, source *Source, id onceward.E
 func equivalent(source *Source, known onceward.Payload, admission *onceward.Admission, r *onceward.Arrival) bool {
 	a, err1 := provider.DecodeBody(coding(known.Header, r), known.Body, source.MaxBody)
 	b, err2 := provider.DecodeBody(coding(admission.Header, r), r.Raw, source.MaxBody)
-	return err1 == nil && err2 == nil && provider.Equivalent(a, b, source.Provider.Contract().Volatile)
+	return err1 == nil && err2 == nil && source.Provider.Equivalent(a, b, r.Of > 0)
 }
 
 // coding is the content coding of a body with those kept headers; items of a
