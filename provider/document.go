@@ -47,9 +47,13 @@ func jsonLines(_ *Request, body []byte) document {
 	}
 	out := append(make([]byte, 0, len(body)+2), '[')
 	for line := range bytes.Lines(body) {
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			out = append(append(out, line...), ',')
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
 		}
+		if !json.Valid(line) { // two halves must not become a whole
+			return document{why: "body has a line that is not JSON"}
+		}
+		out = append(append(out, line...), ',')
 	}
 	return document{text: append(out[:len(out)-1], ']')}
 }

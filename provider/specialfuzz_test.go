@@ -2,6 +2,7 @@ package provider_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"net/url"
 	"strings"
@@ -154,6 +155,60 @@ func FuzzKeyMaterial(f *testing.F) {
 			}
 			if len(text) > 40 && strings.Contains(err.Error(), text) {
 				t.Fatalf("%s: the error shows the secret", s.name)
+			}
+		}
+	})
+}
+
+// FuzzDocuments reads bodies that are not JSON, or not yet: XML, tokens, forms
+// with JSON or XML in them, lines. What is read is the same each time, items are
+// parts of the body where they are said to be, and lines are counted right.
+func FuzzDocuments(f *testing.F) {
+	for _, seed := range []string{
+		"<e:Envelope xmlns:e='x'><e:Body><notifications><OrganizationId>o</OrganizationId><Notification><Id>1</Id></Notification></notifications></e:Body></e:Envelope>",
+		"<a/><b/>", "<a>&lt;&#x41;<![CDATA[<x>]]></a>", "<?xml version='1.0' encoding='latin1'?><a/>", "<!DOCTYPE a><a/>", "<a><Notification/><Notification><Notification/></Notification></a>",
+		"bt_payload=PGEvPg%3D%3D&bt_signature=x", "bt_payload=%zz", "mandrill_events=%5B%7B%7D%5D", "mandrill_events=[", "mandrill_events=1&mandrill_events=2",
+		"{\"log_id\":1}\n{\"log_id\":2}\n", "{\"\n\":0}", "\uFEFF[{}]", "{}\r\n\r\n{}", "{\n}\n{}", "a.eyJqdGkiOjEsImV2ZW50cyI6eyJ4Ijp7fX19.b", "..", "a.e30.b", `{"update_id":1,"message":{}}`, `{"update_type":"x"}`, "{", "{}",
+	} {
+		f.Add([]byte(seed), "application/json")
+	}
+	var all []*provider.Source
+	for _, name := range []string{"salesforce-outbound", "braintree", "mandrill", "auth0-log-streams", "rfc8935-set-push", "telegram", "cloudevents"} {
+		all = append(all, mustNew(f, provider.Options{Provider: name, Secrets: secret(provider.Trial(name)...)}))
+	}
+	f.Fuzz(func(t *testing.T, body []byte, media string) {
+		original := bytes.Clone(body)
+		for _, s := range all {
+			name := s.Contract().Name
+			r := request("", "Content-Type", media, "Ce-Id", media)
+			r.Body = body
+			list, again := s.Arrivals(r), s.Arrivals(r)
+			if len(list) == 0 || len(list) != len(again) || !bytes.Equal(body, original) {
+				t.Fatalf("%s: %d, then %d", name, len(list), len(again))
+			}
+			for i, a := range list {
+				if err := a.Key.Validate(); err != nil || a.Key != again[i].Key || !bytes.Equal(a.Raw, again[i].Raw) {
+					t.Fatalf("%s: %+v, then %+v", name, a, again[i])
+				}
+				if a.Of == 0 && !bytes.Equal(a.Raw, original) || a.Of > 0 && name != "mandrill" && !bytes.Contains(original, a.Raw) {
+					t.Fatalf("%s: an event is not the bytes that came: %q", name, a.Raw)
+				}
+			}
+		}
+		lines := bytes.Split(bytes.TrimSpace(body), []byte("\n"))
+		whole := len(lines) > 1 && !json.Valid(body)
+		for _, line := range lines {
+			whole = whole && json.Valid(line) && bytes.HasPrefix(bytes.TrimSpace(line), []byte("{")) && bytes.Count(line, []byte("{")) < 300
+		}
+		if whole && len(lines) < 1000 {
+			r := request("")
+			r.Body = body
+			for _, s := range all {
+				if s.Contract().Name == "auth0-log-streams" {
+					if n := len(s.Arrivals(r)); n != len(lines) {
+						t.Fatalf("%d lines are %d events", len(lines), n)
+					}
+				}
 			}
 		}
 	})

@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,8 +42,16 @@ func (p *plan) meaning(s *config.Source, source *intake.Source) SourceMeaning {
 	m := SourceMeaning{Name: s.Name, Provider: c.Name, Title: c.Title, Revision: c.Revision, Confidence: c.Confidence, Weaknesses: c.Weaknesses()}
 	say := func(format string, args ...any) { m.Lines = append(m.Lines, fmt.Sprintf(format, args...)) }
 	say("posts to /in/%s, at most %d bytes", s.Name, source.MaxBody)
-	if len(c.Headers) > 0 {
+	switch headers := append(c.Headers[:len(c.Headers):len(c.Headers)], c.Credentials...); {
+	case len(c.Headers) > 0:
 		say("verified by %s in %s with %d secret(s)", c.Scheme, strings.Join(c.Headers, ", "), len(s.Secrets))
+	case len(headers) > 0:
+		say("verified by %s in %s with %d secret(s)", c.Scheme, strings.Join(slices.Compact(headers), ", "), len(s.Secrets))
+	case len(s.Secrets) > 0:
+		say("verified by %s in the body or the URL with %d secret(s)", c.Scheme, len(s.Secrets))
+	}
+	if c.Reads != "" {
+		say("fields are read from %s", c.Reads)
 	}
 	if c.Tolerance > 0 {
 		say("its signed time may be %s from ours", c.Tolerance)
