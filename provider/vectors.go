@@ -266,8 +266,15 @@ func (v *Vector) secrets() []Secret {
 		add("webhook-id=" + v.WebhookID)
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.RequireClaims)) {
-		if text, ok := v.RequireClaims[name].(string); ok {
-			add(name + "=" + text)
+		switch want := v.RequireClaims[name].(type) {
+		case string:
+			add(name + "=" + want)
+		case []any: // any of them
+			for _, one := range want {
+				if text, ok := one.(string); ok {
+					add(name + "=" + text)
+				}
+			}
 		}
 	}
 	return list
