@@ -181,3 +181,16 @@ func TestASubscriptionIsConfirmed(t *testing.T) {
 		})
 	}
 }
+
+// TestAnItemIsOfItsOwnMediaType: a JSON event does not go out as the form that
+// it came in.
+func TestAnItemIsOfItsOwnMediaType(t *testing.T) {
+	r := newRig(t, provider.Options{Provider: "mandrill", SourceID: "shop", Secrets: []provider.Secret{{Value: sharedSecret}}})
+	if a := r.send(r.sampled("m1")); a.StatusCode != 200 {
+		t.Fatalf("answered %d %s", a.StatusCode, a.text)
+	}
+	a := r.store.admissions[0]
+	if !strings.Contains(string(a.Header), "Content-Type: application/json\n") || strings.Contains(string(a.Header), "form-urlencoded") || a.Arrivals[0].Raw[0] != '{' {
+		t.Errorf("%s %s", a.Header, a.Arrivals[0].Raw)
+	}
+}
