@@ -35,6 +35,7 @@ var allowed = map[string][]string{
 	"internal/sweep":       {"", "internal/telemetry"},
 	"internal/bulk":        {"", "internal/telemetry"},
 	"internal/api":         {"", "internal/telemetry"},
+	"internal/poll":        {"internal/telemetry"},
 	"internal/backfill":    {},
 	"internal/keys":        {},
 	"internal/storetest":   {""},

@@ -83,6 +83,7 @@ type Source struct {
 	OnConflict    string        `yaml:"on_conflict" default:"quarantine" enum:"quarantine,reject,newer" doc:"A known event with other content: quarantine keeps both, holds what has had no effect and answers 200; reject answers 422; newer is for senders that update under one id: a content that did not occur earlier (occurred_at; without it, that came later) runs as an operation of its own, under its own key."`
 	OnStale       string        `yaml:"on_stale" default:"review" enum:"review,accept,reject" doc:"An event that is not known and happened longer ago than keys are remembered, so that it may be a copy of a forgotten one: review holds it for a person, accept takes it for new, reject answers 422 and records nothing. It needs a time that is signed: occurred_at in the body, or an id that carries one (UUIDv7, ULID); without one, an event is new."`
 	Backfill      *Backfill     `yaml:"backfill" doc:"How onceward backfill asks the sender for what was missed: github and stripe."`
+	Poll          *Poll         `yaml:"poll" doc:"Fetches the tokens of a transmitter that does not push them (RFC 8936); for provider rfc8935-set-push. They come in as pushed ones do."`
 	Strict        bool          `yaml:"strict" doc:"Answer 422 instead of 200 to what is authentic but cannot be processed."`
 	_             later         `yaml:"kind" later:"sources that one's own clients post to"`
 	_             later         `yaml:"wait" later:"answers that wait for the operation's result"`
@@ -100,6 +101,13 @@ type Order struct {
 	OnGap   string        `yaml:"on_gap" default:"quarantine" enum:"quarantine,proceed,refetch" doc:"strict: what happens when it did not come. What comes late after proceed or refetch is superseded."`
 	Stuck   string        `yaml:"stuck" default:"block" enum:"block,skip" doc:"Whether a predecessor that is parked (unknown outcome, dead, quarantined) holds its object's events up until a person decides, or is skipped."`
 	Hold    int           `yaml:"hold" default:"1000" min:"1" doc:"How many events of one object may wait, at most 4000; the newest beyond that are quarantined."`
+}
+
+// Poll is how a transmitter of Security Event Tokens is polled.
+type Poll struct {
+	URL   string        `yaml:"url" required:"say where the transmitter's tokens are" doc:"The transmitter's polling endpoint."`
+	Token Secret        `yaml:"token" required:"the transmitter asks who is calling" doc:"Bearer token for the transmitter."`
+	Every time.Duration `yaml:"every" default:"30s" min:"1s" doc:"How long to wait when there was nothing."`
 }
 
 // Backfill is how the sender's public API is asked for what was missed.

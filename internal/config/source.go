@@ -35,6 +35,12 @@ func (v *validator) source(s *Source) {
 	}
 	v.order(field, s)
 	v.backfill(field, s)
+	if p := s.Poll; p != nil {
+		v.url(field+".poll.url", p.URL)
+		if s.Provider != "rfc8935-set-push" {
+			v.add(field+".poll", "is for provider rfc8935-set-push: only Security Event Tokens are polled")
+		}
+	}
 	v.retention(field, &s.Retention)
 	if s.Tolerance > s.Retention.Keys && s.Retention.Keys > 0 {
 		v.add(field+".tolerance", "%s is longer than retention.keys, %s: a captured delivery would be accepted when its event is forgotten", formatDuration(s.Tolerance), formatDuration(s.Retention.Keys))

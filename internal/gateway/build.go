@@ -14,6 +14,7 @@ import (
 	"github.com/onceward/onceward/internal/dispatch"
 	"github.com/onceward/onceward/internal/forward"
 	"github.com/onceward/onceward/internal/intake"
+	"github.com/onceward/onceward/internal/poll"
 	"github.com/onceward/onceward/internal/reconcile"
 	"github.com/onceward/onceward/provider"
 )
@@ -28,6 +29,7 @@ type plan struct {
 	targets      []reconcile.Target
 	shortest     time.Duration // memory of keys
 	warnings     config.Problems
+	streams      []poll.Stream
 }
 
 // newPlan makes a plan; published finds the keys of senders, and is nil where
@@ -85,6 +87,7 @@ func newPlan(c *config.Config, published provider.Keys) (*plan, error) {
 			p.shortest = s.Retention.Keys
 		}
 	}
+	p.streams = streams(c)
 	if len(problems) > 0 {
 		return nil, problems
 	}

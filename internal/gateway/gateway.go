@@ -24,6 +24,7 @@ import (
 	"github.com/onceward/onceward/internal/dispatch"
 	"github.com/onceward/onceward/internal/intake"
 	"github.com/onceward/onceward/internal/keys"
+	"github.com/onceward/onceward/internal/poll"
 	"github.com/onceward/onceward/internal/reconcile"
 	"github.com/onceward/onceward/internal/sweep"
 	"github.com/onceward/onceward/internal/telemetry"
@@ -59,7 +60,7 @@ type work struct {
 	dispatcher *dispatch.Dispatcher
 	reconciler *reconcile.Reconciler
 	cancel     context.CancelFunc
-	ended      chan struct{} // both have
+	ended      chan struct{} // all of them have
 }
 
 // New prepares a gateway; nothing is opened yet, so that an invalid
@@ -95,14 +96,14 @@ func (g *Gateway) Start(ctx context.Context) (err error) {
 		g.log.Warn("the store is marked as restored from a backup: events that happened before, and are not known, are held; onceward restored --clear takes the mark away", "restored_at", at)
 	}
 	g.metrics.Observe(g.snapshot)
-	if err := g.begin(g.work); err != nil {
-		return err
-	}
 	g.intake = intake.New(intake.Options{
 		Store: g.store, Handoff: handoff{g}, Peppers: g.store.Peppers(), PublicURL: g.config.Intake.PublicURL,
 		TrustedProxies: g.config.Intake.TrustedProxies, Log: g.log, OnDelivery: g.metrics.Delivery, OnTook: g.metrics.Intake,
 		Visit: g.keys.Visit,
 	})
+	if err := g.begin(g.work); err != nil {
+		return err
+	}
 	g.intake.SetSources(g.work.plan.sources)
 	g.sweep()
 	g.bulks()
@@ -148,6 +149,7 @@ func (g *Gateway) begin(w *work) error {
 		defer close(w.ended)
 		var asking sync.WaitGroup
 		asking.Go(func() { _ = w.reconciler.Run(ctx) }) // it ends without an error when ctx does
+		asking.Go(func() { poll.Run(ctx, poll.Options{Streams: w.plan.streams, Deliver: g.deliver, Log: g.log}) })
 		defer asking.Wait()
 		if err := w.dispatcher.Run(ctx); err != nil {
 			g.log.Error("the dispatcher stopped", telemetry.KeyError, err)
