@@ -128,6 +128,8 @@ type Audit struct {
 	Fence     int64
 	Reason    string
 	Evidence  string
+	Mode      string // of the replay that it was part of: resume, redeliver or reexecute
+	Consent   bool   // the risk of a second effect was accepted
 	Operation OperationID
 }
 

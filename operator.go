@@ -13,6 +13,7 @@ type Decision struct {
 	Reason   string
 	Evidence string // what was seen at the other side; required by Resolve
 	Consent  bool   // accepts that the effect may happen a second time
+	Mode     Mode   // of the replay that it is part of, for the record; 0 otherwise
 	// Once names this very request. A second one of the same actor and name is
 	// [ErrRepeated] and changes nothing: one click is one, however often a queue
 	// or a proxy sends it. Empty for requests that each count.

@@ -71,7 +71,7 @@ func count(events int) string {
 
 func (w *writer) auditBulk(b onceward.Bulk, action string, d onceward.Decision) error {
 	return w.c.q(insertAudit).time(w.now).string(d.Actor).string(action).string(b.String()).null().null().null().null().null().
-		text(d.Reason).text(d.Evidence).run()
+		decision(d).run()
 }
 
 // Bulk returns one bulk as it stands.

@@ -287,7 +287,7 @@ func (s *Store) DecideConflict(ctx context.Context, id int64, keep onceward.Keep
 			}
 		}
 		return w.c.q(insertAudit).time(w.now).string(d.Actor).string("keep " + keep.String()).string(onceward.ConflictName(id)).int(int64(e.ID)).null().
-			text(v.Decided.String()).text(keep.String()).null().text(d.Reason).text(d.Evidence).run()
+			text(v.Decided.String()).text(keep.String()).null().decision(d).run()
 	})
 	return all, err
 }

@@ -78,7 +78,7 @@ func (w *writer) erase(id onceward.EventID, d onceward.Decision) error {
 	w.unlearn(e.Key)
 	w.scrub = true
 	if err := w.c.q(insertAudit).time(w.now).string(d.Actor).string("erase").string(id.String()).int(int64(id)).null().null().null().null().
-		text(d.Reason).text(d.Evidence).run(); err != nil {
+		decision(d).run(); err != nil {
 		return err
 	}
 	return w.c.Exec(fastSecureDelete)
@@ -139,7 +139,7 @@ func (s *Store) MarkRestored(ctx context.Context, at time.Time, d onceward.Decis
 		if at.IsZero() {
 			w.restored = time.Time{}
 		}
-		return w.c.q(insertAudit).time(w.now).string(d.Actor).string(action).string("store").null().null().null().null().null().text(d.Reason).text(d.Evidence).run()
+		return w.c.q(insertAudit).time(w.now).string(d.Actor).string(action).string("store").null().null().null().null().null().decision(d).run()
 	})
 }
 

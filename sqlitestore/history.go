@@ -12,7 +12,7 @@ import (
 const (
 	selectDeliveries = `SELECT at, verdict, count, secret, remote FROM delivery WHERE event = ? ORDER BY at`
 	selectAttempts   = `SELECT n, fence, number, started, ended, outcome, status, state, reason, owner FROM attempt WHERE event = ? ORDER BY started, n`
-	selectEventAudit = `SELECT id, at, actor, action, target, before, after, fence, reason, evidence, event, n FROM audit WHERE event = ? ORDER BY id`
+	selectEventAudit = `SELECT ` + auditColumns + ` FROM audit WHERE event = ? ORDER BY id`
 )
 
 // History returns everything recorded about one event, as of one moment.

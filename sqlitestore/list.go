@@ -248,7 +248,7 @@ func (s *Store) Operations(ctx context.Context, q onceward.OperationQuery) (item
 }
 
 const (
-	auditColumns = `id, at, actor, action, target, before, after, fence, reason, evidence, event, n`
+	auditColumns = `id, at, actor, action, target, before, after, fence, reason, evidence, event, n, mode, consent`
 	selectAudit  = `SELECT ` + auditColumns + ` FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?`
 	// Of one event there are few.
 	selectAuditOf = `SELECT ` + auditColumns + ` FROM audit INDEXED BY audit_event WHERE event = ?3 AND id < ?1 ORDER BY id DESC LIMIT ?2`
@@ -259,6 +259,7 @@ func scanAudit(s *stmt) onceward.Audit {
 		ID: s.ColumnInt64(0), At: s.columnTime(1), Actor: s.ColumnText(2), Action: s.ColumnText(3), Target: s.ColumnText(4),
 		From: s.ColumnText(5), To: s.ColumnText(6), Fence: s.ColumnInt64(7), Reason: s.ColumnText(8), Evidence: s.ColumnText(9),
 		Operation: onceward.OperationID{Event: onceward.EventID(s.ColumnInt64(10)), N: int(s.ColumnInt64(11))},
+		Mode:      s.ColumnText(12), Consent: s.ColumnInt64(13) != 0,
 	}
 }
 

@@ -169,13 +169,24 @@ func (w *writer) attempt(a onceward.Attempt) error {
 		int(a.Started.UnixMicro()).int(a.Ended.UnixMicro()).string(a.Outcome).optional(int64(a.Status)).int(int64(a.State)).text(a.Reason).run()
 }
 
-const insertAudit = `INSERT INTO audit (at, actor, action, target, event, n, before, after, fence, reason, evidence)
- VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const insertAudit = `INSERT INTO audit (at, actor, action, target, event, n, before, after, fence, reason, evidence, mode, consent)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // audit records who moved an operation, and why.
 func (w *writer) audit(from, to onceward.Operation, action string, d onceward.Decision) error {
 	return w.c.q(insertAudit).time(w.now).string(d.Actor).string(action).string(to.ID.String()).int(int64(to.ID.Event)).int(int64(to.ID.N)).
-		text(from.State.String()).text(to.State.String()).int(to.Fence).text(d.Reason).text(d.Evidence).run()
+		text(from.State.String()).text(to.State.String()).int(to.Fence).decision(d).run()
+}
+
+// decision binds what ends every audit row: why, and with what consent.
+func (s *stmt) decision(d onceward.Decision) *stmt {
+	s.text(d.Reason).text(d.Evidence)
+	if d.Mode == 0 {
+		s.null()
+	} else {
+		s.string(d.Mode.String())
+	}
+	return s.bool(d.Consent)
 }
 
 // leaseOf is the right that a taken operation gives its owner.

@@ -108,5 +108,5 @@ func (s *Store) Unpause(ctx context.Context, destination string, d onceward.Deci
 
 func (w *writer) auditDestination(destination, action string, d onceward.Decision) error {
 	return w.c.q(insertAudit).time(w.now).string(d.Actor).string(action).string(destination).null().null().null().null().null().
-		text(d.Reason).text(d.Evidence).run()
+		decision(d).run()
 }

@@ -76,6 +76,7 @@ func (w *writer) replay(id onceward.EventID, r onceward.Replay) ([]onceward.Repl
 	if err := w.once(r.Decision); err != nil {
 		return nil, err
 	}
+	r.Decision.Mode = r.Mode // so that the audit log tells a redelivery from a second effect
 	if e.Verdict == onceward.QuarantinedBy {
 		if err := w.releaseEvent(e.Event, r); err != nil {
 			return nil, err
@@ -260,7 +261,7 @@ func (w *writer) unlearn(key onceward.Digest) {
 
 func (w *writer) auditEvent(e onceward.Event, action string, from, to onceward.State, d onceward.Decision) error {
 	return w.c.q(insertAudit).time(w.now).string(d.Actor).string(action).string(e.ID.String()).int(int64(e.ID)).null().
-		text(from.String()).text(to.String()).null().text(d.Reason).text(d.Evidence).run()
+		text(from.String()).text(to.String()).null().decision(d).run()
 }
 
 const updateRejected = `UPDATE event SET verdict = 5 WHERE id = ? AND verdict = 4`

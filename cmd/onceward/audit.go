@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/onceward/onceward/internal/api"
 )
@@ -34,5 +35,23 @@ func (c *auditCommand) Run(ctx context.Context, a *app) error {
 		{"TO", func(x api.Audit) string { return x.To }},
 		{"REASON", func(x api.Audit) string { return x.Reason }},
 		{"EVIDENCE", func(x api.Audit) string { return x.Evidence }},
+		{"HOW", how},
 	})
+}
+
+// how tells a redelivery from a second effect on purpose, and who took a risk.
+func how(x api.Audit) string {
+	var parts []string
+	if x.Mode != "" {
+		parts = append(parts, "replay "+x.Mode)
+	}
+	if x.Consent {
+		parts = append(parts, "risk accepted")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Help is printed below the flags.
+func (c *auditCommand) Help() string {
+	return "Actions such as T20 are transitions between states; docs/reference/states.md explains each. HOW has the mode of a replay, and whether the risk of a second effect was accepted (--accept-duplicate-risk)."
 }

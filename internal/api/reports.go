@@ -15,13 +15,15 @@ type Audit struct {
 	ID        int64     `json:"id"`
 	At        time.Time `json:"at"`
 	Actor     string    `json:"actor"`
-	Action    string    `json:"action"`
+	Action    string    `json:"action" doc:"A transition, as docs/reference/states.md has them, or what was done."`
 	Target    string    `json:"target" doc:"Id of the event, operation, conflict or bulk, or name of the destination."`
 	From      string    `json:"from"`
 	To        string    `json:"to"`
 	Fence     int64     `json:"fence"`
 	Reason    string    `json:"reason"`
 	Evidence  string    `json:"evidence"`
+	Mode      string    `json:"mode" doc:"Of the replay that it was part of: resume, redeliver or reexecute."`
+	Consent   bool      `json:"consent" doc:"The risk of a second effect was accepted."`
 	Operation string    `json:"operation"`
 }
 
@@ -68,7 +70,7 @@ func (s *server) listAudit(ctx context.Context, in *auditQuery) (*answer[List[Au
 	for i, a := range found {
 		items[i] = Audit{
 			ID: a.ID, At: a.At.UTC(), Actor: a.Actor, Action: a.Action, Target: a.Target, From: a.From, To: a.To,
-			Fence: a.Fence, Reason: a.Reason, Evidence: a.Evidence,
+			Fence: a.Fence, Reason: a.Reason, Evidence: a.Evidence, Mode: a.Mode, Consent: a.Consent,
 		}
 		if a.Operation.N > 0 {
 			items[i].Operation = a.Operation.String()

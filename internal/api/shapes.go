@@ -149,4 +149,6 @@ type Entry struct {
 	To        string    `json:"to,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
 	Evidence  string    `json:"evidence,omitempty"`
+	Mode      string    `json:"mode,omitempty" doc:"Of the replay that it was part of."`
+	Consent   bool      `json:"consent,omitempty" doc:"The risk of a second effect was accepted."`
 }

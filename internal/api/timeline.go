@@ -112,7 +112,7 @@ func stepEntry(s onceward.RecoveryPoint, name string) Entry {
 func auditEntry(a onceward.Audit, name string) Entry {
 	e := Entry{
 		At: a.At, Kind: "audit", Name: name, Fence: a.Fence, Actor: a.Actor, Action: a.Action,
-		From: a.From, To: a.To, Reason: a.Reason, Evidence: a.Evidence,
+		From: a.From, To: a.To, Reason: a.Reason, Evidence: a.Evidence, Mode: a.Mode, Consent: a.Consent,
 	}
 	if a.Operation.N > 0 {
 		e.Operation = a.Operation.String()
@@ -129,6 +129,12 @@ func auditEntry(a onceward.Audit, name string) Entry {
 	}
 	if a.Evidence != "" {
 		e.Text += fmt.Sprintf(", evidence: %s", a.Evidence)
+	}
+	if a.Mode != "" {
+		e.Text += ", by replay " + a.Mode
+	}
+	if a.Consent {
+		e.Text += ", accepting the risk of a second effect"
 	}
 	return e
 }

@@ -139,6 +139,36 @@ var replayCases = map[string]func(*suite){
 			s.Fatalf("got %v", err)
 		}
 	},
+	"the audit log tells a redelivery from a second effect, and who took a risk": func(s *suite) {
+		id := s.done("e1")
+		want := func(when, mode string, consent bool) {
+			s.Helper()
+			h, err := s.History(ctx, id.Event)
+			if err != nil {
+				s.Fatal(err)
+			}
+			last := s.lastAudit()
+			if last.Mode != mode || last.Consent != consent || h.Audits[len(h.Audits)-1] != last {
+				s.Fatalf("%s: %+v, in the history %+v", when, last, h.Audits)
+			}
+		}
+		s.replay(id.Event, onceward.Redeliver)
+		want("redelivered", "redeliver", false)
+		s.settle(s.take("w", onceward.Keyed), onceward.Succeeded("r"))
+		s.replay(id.Event, onceward.Reexecute, consenting)
+		want("re-executed", "reexecute", true)
+		l := s.take("w", onceward.Keyed)
+		s.settle(l, onceward.Refused("422"))
+		s.replay(id.Event, onceward.Resume)
+		want("resumed", "resume", false)
+		s.settle(s.take("w", onceward.Keyed), onceward.Refused("422"))
+		risky := decision
+		risky.Consent = true
+		if _, err := s.Retry(ctx, l.Operation.ID, risky); err != nil {
+			s.Fatal(err)
+		}
+		want("retried at somebody's risk", "", true)
+	},
 	"redeliver repeats what is completed in an operation of its own: same key, attempt rising": func(s *suite) {
 		id := s.done("e1")
 		first := s.want(id, onceward.Completed)

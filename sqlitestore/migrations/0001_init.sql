@@ -221,7 +221,9 @@ CREATE TABLE audit (
   after    TEXT,
   fence    INTEGER,
   reason   TEXT,
-  evidence TEXT
+  evidence TEXT,
+  mode     TEXT,                 -- of the replay that it was part of
+  consent  INTEGER NOT NULL DEFAULT 0 CHECK (consent BETWEEN 0 AND 1) -- the risk of a second effect was accepted
 ) STRICT;
 CREATE INDEX audit_event ON audit (event) WHERE event IS NOT NULL;
 
