@@ -60,9 +60,10 @@ type Operation struct {
 	Unknown  bool      // its outcome was unknown at some time; repeating needs consent
 	Disputed bool      // a late report contradicts what was decided since
 	// Stream numbers the stream in which it is ordered, at Place; 0 is none.
-	Stream int64
-	Place  Place
-	Waved  bool // a person let it go on in its stream
+	Stream  int64
+	Place   Place
+	Waved   bool // a person let it go on in its stream
+	GivenUp bool // a person gave it up: its stream goes on without it
 	// Superseded says that it was completed without ever having its effect,
 	// because a later operation took its place.
 	Superseded bool

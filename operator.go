@@ -59,6 +59,7 @@ func (o Operation) Retry(d Decision, now time.Time) (Operation, string, error) {
 		return o, "", fmt.Errorf("%w: %s; only dead_lettered, unknown_outcome, quarantined and failed_before_effect can be retried", ErrNotAllowed, o.State)
 	}
 	o = o.move(Received, "retried by "+d.Actor, now).unsent()
+	o.GivenUp = false
 	o.Fence++
 	o.Disputed = false // who decides knows of it
 	o.Budget = o.Attempt
@@ -94,13 +95,20 @@ func (o Operation) Resolve(completed bool, result string, d Decision, now time.T
 }
 
 // Abandon gives an operation up: T18 from unknown_outcome, T15 from
-// failed_before_effect, T23 from quarantined, T24 and T23 from received.
+// failed_before_effect, T23 from quarantined, T24 and T23 from received. What
+// waits behind it in its stream goes on without it, and so it does when a dead
+// letter is given up (T21b).
 func (o Operation) Abandon(d Decision, now time.Time) (Operation, string, error) {
 	if err := d.check(false); err != nil {
 		return o, "", err
 	}
 	var by string
 	switch o.State {
+	case DeadLettered:
+		if o.Stream == 0 || o.GivenUp {
+			return o, "", fmt.Errorf("%w: it is dead_lettered already, and nothing waits for it", ErrNotAllowed)
+		}
+		by = "T21b"
 	case UnknownOutcome:
 		by = "T18"
 	case FailedBeforeEffect:
@@ -113,6 +121,7 @@ func (o Operation) Abandon(d Decision, now time.Time) (Operation, string, error)
 		return o, "", fmt.Errorf("%w: %s; received, failed_before_effect, unknown_outcome and quarantined can be abandoned", ErrNotAllowed, o.State)
 	}
 	o = o.move(DeadLettered, "abandoned by "+d.Actor+": "+d.Reason, now)
+	o.GivenUp = o.Stream != 0
 	o.Fence++
 	return o, by, nil
 }

@@ -147,7 +147,7 @@ func (s Stream) Turns(rows []InStream, seen func(Place) (content [32]byte, appli
 			if s.Begun && r.Place.Compare(s.Applied) <= 0 {
 				continue // nothing has to wait for what came too late
 			}
-			if !s.Order.Skip {
+			if !s.Order.Skip && !r.GivenUp {
 				t.hold("waits behind " + r.ID.String() + ", which is " + r.State.String())
 			} else if r.Place.Compare(t.next) > 0 {
 				t.next, t.skipped = r.Place, true

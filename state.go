@@ -106,6 +106,7 @@ func Transitions() []Transition {
 		{"T21", DeadLettered, Completed, "operator", "actor, reason and evidence"},
 		{"T21", DeadLettered, FailedBeforeEffect, "operator", "as T21, of a step that another one follows: that one is due"},
 		{"T22", Quarantined, Received, "operator", "actor and reason; fence rises"},
+		{"T21b", DeadLettered, DeadLettered, "operator", "actor and reason; its stream goes on without it"},
 		{"T23", Quarantined, DeadLettered, "operator", "actor and reason"},
 		{"T24", Received, Quarantined, "receiver", "conflict before any effect; its steps are no longer the configured ones"},
 		{"T24", FailedBeforeEffect, Quarantined, "receiver", "conflict before any effect; its steps are no longer the configured ones"},

@@ -35,6 +35,7 @@ var rows = map[string]string{
 	"unknown_outcome → dead_lettered":             "T18",
 	"dead_lettered → received":                    "T20",
 	"dead_lettered → completed":                   "T21",
+	"dead_lettered → dead_lettered":               "T21b",
 	"dead_lettered → failed_before_effect":        "T21",
 	"quarantined → received":                      "T22",
 	"quarantined → dead_lettered":                 "T23",

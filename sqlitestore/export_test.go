@@ -24,7 +24,7 @@ func Statements() map[string]string {
 		"selectConflicts": selectConflicts, "selectOpen": selectOpen, "selectConflict": selectConflict, "selectRevision": selectRevision,
 		"selectBulks": selectBulks, "selectLastOperation": selectLastOperation, "releaseFollower": releaseFollower,
 		"selectExpired": selectExpired, "selectOld": selectOld, "needsPayload": needsPayload, "endLeases": endLeases, "loadKeys": loadKeys,
-		"selectReference": selectReference, "selectTail": selectTail, "selectUnindexed": selectUnindexed, "selectWaiting": selectWaiting, "selectActive": selectActive, "isBehind": isBehind, "selectSeen": selectSeen, "selectOldest": selectOldest,
+		"selectReference": selectReference, "selectTail": selectTail, "selectUnindexed": selectUnindexed, "selectWaiting": selectWaiting, "selectActive": selectActive, "selectAhead": selectAhead, "selectSeen": selectSeen, "selectOldest": selectOldest,
 	}
 }
 

@@ -14,6 +14,7 @@ const (
 	flagSuperseded = 64
 	flagRefetch    = 128
 	flagFollowed   = 256
+	flagGivenUp    = 512
 )
 
 const (
@@ -50,6 +51,7 @@ func scanOperation(s *stmt) (o onceward.Operation, label int64) {
 		Revision:   string(s.ColumnRawBlob(19)),
 		Waved:      flags&flagWaved != 0,
 		Superseded: flags&flagSuperseded != 0,
+		GivenUp:    flags&flagGivenUp != 0,
 		Refetch:    flags&flagRefetch != 0,
 		Step:       int(s.ColumnInt64(20)),
 		Plan:       onceward.Plan(s.ColumnText(21)),
@@ -114,6 +116,9 @@ func (w *writer) move(from, to onceward.Operation) error {
 	}
 	if to.Waved {
 		flags |= flagWaved
+	}
+	if to.GivenUp {
+		flags |= flagGivenUp
 	}
 	if to.Superseded {
 		flags |= flagSuperseded

@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"time"
 
@@ -15,19 +16,26 @@ import (
 // advance asks the rule anew about all that wait in it.
 
 const (
-	upsertStream = `INSERT INTO stream (label, key, mode, tie, on_gap, gap, skip, hold) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
- ON CONFLICT (label, key) DO UPDATE SET mode = excluded.mode, tie = excluded.tie, on_gap = excluded.on_gap, gap = excluded.gap,
- skip = excluded.skip, hold = excluded.hold RETURNING id, applied`
-	selectStream = `SELECT mode, tie, on_gap, gap, skip, hold, begun, first, applied, content, gap_since FROM stream WHERE id = ?`
-	updateStream = `UPDATE stream SET begun = ?2, first = ?3, applied = ?4, content = ?5, gap_since = ?6 WHERE id = ?1`
-	deleteStream = `DELETE FROM stream WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM operation INDEXED BY operation_stream WHERE stream = ?1)`
+	upsertOrdering = `INSERT INTO ordering (label, source, mode, tie, on_gap, gap, skip, hold) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ ON CONFLICT (label, source) DO UPDATE SET mode = excluded.mode, tie = excluded.tie, on_gap = excluded.on_gap, gap = excluded.gap,
+ skip = excluded.skip, hold = excluded.hold RETURNING id`
+	selectOrdering = `SELECT id, mode, tie, on_gap, gap, skip, hold FROM ordering WHERE label = ? AND source = ?`
+	insertStream   = `INSERT INTO stream (label, key, ordering) VALUES (?, ?, ?) ON CONFLICT (label, key) DO UPDATE SET ordering = excluded.ordering
+ WHERE ordering <> excluded.ordering`
+	selectStreamOf = `SELECT id, applied FROM stream WHERE label = ? AND key = ?`
+	selectStream   = `SELECT o.mode, o.tie, o.on_gap, o.gap, o.skip, o.hold, s.begun, s.first, s.applied, s.content, s.gap_since
+ FROM stream s JOIN ordering o ON o.id = s.ordering WHERE s.id = ?`
+	selectStreamsWaiting = `SELECT DISTINCT stream FROM operation INDEXED BY operation_waiting WHERE stream > ? AND state <> 4 ORDER BY stream LIMIT ?`
+	selectOrderingOf     = `SELECT ordering FROM stream WHERE id = ?`
+	updateStream         = `UPDATE stream SET begun = ?2, first = ?3, applied = ?4, content = ?5, gap_since = ?6 WHERE id = ?1`
+	deleteStream         = `DELETE FROM stream WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM operation INDEXED BY operation_stream WHERE stream = ?1)`
 
 	selectOrdered = `SELECT ` + operationColumns + `, e.content FROM operation o INDEXED BY operation_waiting JOIN event e ON e.id = o.event
  WHERE o.stream = ?1 AND o.state <> 4 `
 	// What is parked at or below what was applied holds nobody up.
 	selectWaiting = selectOrdered + `AND (o.state < 7 OR o.place > ?2) ORDER BY o.place, o.event LIMIT ?3`
 	selectActive  = selectOrdered + `AND o.place >= ?2 AND (o.state = 2 OR o.state = 3 OR o.state = 6) ORDER BY o.place, o.event LIMIT ?3`
-	isBehind      = `SELECT EXISTS (SELECT 1 FROM operation INDEXED BY operation_waiting WHERE stream = ?1 AND state <> 4 AND place <= ?2 AND state < 4)`
+	selectAhead   = `SELECT event, n FROM operation INDEXED BY operation_waiting WHERE stream = ?1 AND state <> 4 AND place <= ?2 AND state < 4 ORDER BY place LIMIT 1`
 	countWaiting  = `SELECT count(*) FROM (SELECT 1 FROM operation INDEXED BY operation_waiting WHERE stream = ? AND state <> 4 LIMIT ?)`
 	selectSeen    = `SELECT e.content FROM operation o INDEXED BY operation_stream JOIN event e ON e.id = o.event
  WHERE o.stream = ? AND o.place = ? AND o.state = 4 AND o.flags & 64 = 0 LIMIT 1`
@@ -57,9 +65,19 @@ func (w *writer) planOrdered(label int64, o onceward.Operation, a *onceward.Arri
 
 // join gives an operation its place in the stream of its arrival.
 func (w *writer) join(label int64, o onceward.Operation, a *onceward.Arrival, order onceward.Order) (onceward.Operation, error) {
+	source, err := w.source(a.Key)
+	if err != nil {
+		return o, err
+	}
+	ordering, _, err := w.ordering(label, source, order)
+	if err != nil {
+		return o, err
+	}
+	if err := w.c.q(insertStream).int(label).blob(a.Stream[:]).int(ordering).run(); err != nil {
+		return o, err
+	}
 	var applied []byte
-	if _, err := w.c.q(upsertStream).int(label).blob(a.Stream[:]).int(int64(order.Mode)).int(int64(order.Tie)).int(int64(order.OnGap)).
-		int(order.Gap.Microseconds()).bool(order.Skip).int(int64(order.Hold)).row(func(s *stmt) {
+	if _, err := w.c.q(selectStreamOf).int(label).blob(a.Stream[:]).row(func(s *stmt) {
 		o.Stream, applied = s.ColumnInt64(0), s.ColumnBlob(1, nil)
 	}); err != nil {
 		return o, err
@@ -76,19 +94,114 @@ func (w *writer) join(label int64, o onceward.Operation, a *onceward.Arrival, or
 	// Behind others that have their turn first it waits, whatever the rule
 	// says of them: a long queue is not looked through for each that joins it.
 	place, _ := o.Place.AppendBinary(nil) // cannot fail
+	var ahead onceward.OperationID
 	behind := false
 	if bytes.Compare(place, applied) > 0 {
-		if _, err := w.c.q(isBehind).int(o.Stream).blob(place).row(func(s *stmt) { behind = s.ColumnBool(0) }); err != nil {
+		if behind, err = w.c.q(selectAhead).int(o.Stream).blob(place).row(func(s *stmt) {
+			ahead = onceward.OperationID{Event: onceward.EventID(s.ColumnInt64(0)), N: int(s.ColumnInt64(1))}
+		}); err != nil {
 			return o, err
 		}
 	}
 	if behind && o.State == onceward.Received {
-		o.Reason = "waits for its turn"
+		o.Reason = "waits for its turn behind " + ahead.String()
 	} else {
 		w.touched[o.Stream] = true
 	}
 	return o, nil
 }
+
+type orderingKey struct{ label, source int64 }
+
+type orderingRow struct {
+	id    int64
+	order onceward.Order
+}
+
+// ordering records how the operations of one name from one source are ordered,
+// and reports whether that is news.
+func (w *writer) ordering(label, source int64, order onceward.Order) (id int64, changed bool, err error) {
+	key := orderingKey{label, source}
+	known, ok := w.orderings[key]
+	if !ok {
+		if _, err := w.c.q(selectOrdering).int(label).int(source).row(func(s *stmt) {
+			known = orderingRow{s.ColumnInt64(0), scanOrder(s, 1)}
+		}); err != nil {
+			return 0, false, err
+		}
+	}
+	if known.id == 0 || known.order != order {
+		changed = true
+		known.order = order
+		if _, err := w.c.q(upsertOrdering).int(label).int(source).int(int64(order.Mode)).int(int64(order.Tie)).int(int64(order.OnGap)).
+			int(order.Gap.Microseconds()).bool(order.Skip).int(int64(order.Hold)).row(func(s *stmt) { known.id = s.ColumnInt64(0) }); err != nil {
+			return 0, false, err
+		}
+	}
+	w.orderings[key] = known
+	return known.id, changed, nil
+}
+
+// scanOrder reads the six columns of an order from the first on.
+func scanOrder(s *stmt, first int) onceward.Order {
+	return onceward.Order{
+		Mode: onceward.Ordering(s.ColumnInt64(first)), Tie: onceward.Choice(s.ColumnInt64(first + 1)), OnGap: onceward.Choice(s.ColumnInt64(first + 2)),
+		Gap: time.Duration(s.ColumnInt64(first+3)) * time.Microsecond, Skip: s.ColumnBool(first + 4), Hold: s.ColumnInt(first + 5),
+	}
+}
+
+// Reorder tells the streams of an operation's name and a source, which k
+// names, how they are ordered from now on; what waits in them is decided anew.
+func (s *Store) Reorder(ctx context.Context, name string, k onceward.Key, order onceward.Order) error {
+	var id int64
+	var changed bool
+	if err := s.write(ctx, func(w *writer) error {
+		label, err := w.label(name)
+		if err != nil {
+			return err
+		}
+		source, err := w.source(k)
+		if err != nil {
+			return err
+		}
+		id, changed, err = w.ordering(label, source, order)
+		return err
+	}); err != nil || !changed {
+		return err
+	}
+	for from, more := int64(0), true; more; {
+		last := from
+		if err := s.write(ctx, func(w *writer) error {
+			last = from
+			var streams []int64
+			if err := w.c.q(selectStreamsWaiting).int(from).int(streamsAtOnce).rows(func(s *stmt) error {
+				streams = append(streams, s.ColumnInt64(0))
+				return nil
+			}); err != nil {
+				return err
+			}
+			for _, stream := range streams {
+				last = stream
+				if _, err := w.c.q(selectOrderingOf).int(stream).row(func(s *stmt) {
+					if s.ColumnInt64(0) == id {
+						w.touched[stream] = true
+					}
+				}); err != nil {
+					return err
+				}
+			}
+			more = len(streams) == streamsAtOnce
+			return nil
+		}); err != nil {
+			return err
+		}
+		from = last
+	}
+	return nil
+}
+
+// streamsAtOnce bounds how many streams one write decides anew about.
+const streamsAtOnce = 64
 
 // advanceAll lets every stream that the transaction touched decide anew.
 func (w *writer) advanceAll() error {
@@ -157,10 +270,7 @@ func (w *writer) turn(o onceward.Operation, t onceward.Turn) error {
 func (w *writer) stream(id int64) (onceward.Stream, error) {
 	st := onceward.Stream{ID: id}
 	found, err := w.c.q(selectStream).int(id).row(func(s *stmt) {
-		st.Order = onceward.Order{
-			Mode: onceward.Ordering(s.ColumnInt64(0)), Tie: onceward.Choice(s.ColumnInt64(1)), OnGap: onceward.Choice(s.ColumnInt64(2)),
-			Gap: time.Duration(s.ColumnInt64(3)) * time.Microsecond, Skip: s.ColumnBool(4), Hold: s.ColumnInt(5),
-		}
+		st.Order = scanOrder(s, 0)
 		st.Begun = s.ColumnBool(6)
 		_ = st.First.UnmarshalBinary(s.ColumnRawBlob(7)) // NULL before it has begun
 		_ = st.Applied.UnmarshalBinary(s.ColumnRawBlob(8))

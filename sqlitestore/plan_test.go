@@ -54,7 +54,7 @@ var plans = map[string][]string{
 	"selectTail":          {"SEARCH event USING INTEGER PRIMARY KEY (rowid>?)"},
 	"selectWaiting":       {"SEARCH o USING INDEX operation_waiting (stream=?)"},
 	"selectActive":        {"SEARCH o USING INDEX operation_waiting (stream=? AND place>?)"},
-	"isBehind":            {"USING INDEX operation_waiting (stream=? AND place<?)"},
+	"selectAhead":         {"USING INDEX operation_waiting (stream=? AND place<?)"},
 	"selectSeen":          {"SEARCH o USING INDEX operation_stream (stream=? AND place=?)"},
 	"selectUnindexed":     {"SEARCH event USING INTEGER PRIMARY KEY (rowid>?)"},
 	"selectOldest":        {"SEARCH o USING COVERING INDEX operation_due (label=?)"},

@@ -15,21 +15,22 @@ import (
 // writer owns the only connection that writes. Its methods run on the batch's
 // goroutine, inside a transaction.
 type writer struct {
-	store    *Store
-	c        *conn
-	ids      onceward.EventIDs
-	labels   map[string]int64
-	names    map[int64]string
-	sources  map[sourceKey]int64
-	segments *segmentWriter
-	recent   recent
-	keep     int // keys that wait in recent
-	hand     hand
-	lately   lately
-	wal      *walFile
-	logged   int       // pages in the log after the last commit
-	restored time.Time // when the store was restored from a backup; zero if never
-	scrub    bool      // erased bytes are still in the log
+	store     *Store
+	c         *conn
+	ids       onceward.EventIDs
+	labels    map[string]int64
+	names     map[int64]string
+	sources   map[sourceKey]int64
+	orderings map[orderingKey]orderingRow
+	segments  *segmentWriter
+	recent    recent
+	keep      int // keys that wait in recent
+	hand      hand
+	lately    lately
+	wal       *walFile
+	logged    int       // pages in the log after the last commit
+	restored  time.Time // when the store was restored from a backup; zero if never
+	scrub     bool      // erased bytes are still in the log
 
 	// Of the running transaction:
 	now     time.Time
@@ -51,7 +52,7 @@ type stateKey struct {
 func newWriter(c *conn, s *Store) *writer {
 	return &writer{
 		store: s, c: c, segments: newSegmentWriter(),
-		labels: map[string]int64{}, names: map[int64]string{}, sources: map[sourceKey]int64{},
+		labels: map[string]int64{}, names: map[int64]string{}, sources: map[sourceKey]int64{}, orderings: map[orderingKey]orderingRow{},
 		fresh: map[onceward.Digest]freshEvent{}, copies: map[copyKey]*copies{}, moved: map[stateKey]int64{},
 		added: map[onceward.Digest]onceward.EventID{}, gone: map[onceward.Digest]onceward.EventID{}, touched: map[int64]bool{}, keep: keepRecent,
 	}
@@ -186,6 +187,7 @@ func (w *writer) rollback() {
 	clear(w.labels)
 	clear(w.names)
 	clear(w.sources)
+	clear(w.orderings)
 }
 
 // flush writes what the transaction gathered in memory.

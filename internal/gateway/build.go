@@ -30,6 +30,7 @@ type plan struct {
 	shortest     time.Duration // memory of keys
 	warnings     config.Problems
 	streams      []poll.Stream
+	orders       []ordered
 }
 
 // newPlan makes a plan; published finds the keys of senders, and is nil where
@@ -88,6 +89,7 @@ func newPlan(c *config.Config, published provider.Keys) (*plan, error) {
 		}
 	}
 	p.streams = streams(c)
+	p.orders = orders(c)
 	if len(problems) > 0 {
 		return nil, problems
 	}
@@ -152,6 +154,25 @@ func NewSource(c *config.Config, s *config.Source, published provider.Keys) (*pr
 		}
 	}
 	return provider.New(o)
+}
+
+// ordered says how the operations of one name from one source are ordered.
+type ordered struct {
+	operation string
+	source    onceward.Key
+	order     onceward.Order
+}
+
+func orders(c *config.Config) (all []ordered) {
+	for i := range c.Sources {
+		s := &c.Sources[i]
+		for _, o := range c.Operations {
+			if s.Order != nil && slices.Contains(o.Sources, s.Name) {
+				all = append(all, ordered{o.Name, onceward.Key{Tenant: s.Tenant, Source: s.StableID, Environment: s.Environment}, newOrder(s.Order)})
+			}
+		}
+	}
+	return all
 }
 
 // level says of which deliveries of a source unchanged copies run again.

@@ -140,6 +140,11 @@ func (g *Gateway) begin(w *work) error {
 		Store: g.store, Targets: w.plan.targets, Paused: w.dispatcher.Paused, Throttle: w.dispatcher.Throttle, Log: g.log,
 		Decided: func(o onceward.Operation) { g.current.Load().dispatcher.WakeAt(o) },
 	})
+	for _, o := range w.plan.orders {
+		if err := g.store.Reorder(context.Background(), o.operation, o.source, o.order); err != nil {
+			return err
+		}
+	}
 	g.metrics.Declare(slices.Collect(maps.Keys(w.plan.sources)), slices.Collect(maps.Keys(w.plan.routes)))
 	var ctx context.Context
 	ctx, w.cancel = context.WithCancel(context.Background())

@@ -67,7 +67,11 @@ func (p *plan) meaning(s *config.Source, source *intake.Source) SourceMeaning {
 		say("an unchanged copy runs again, and those that come while one waits are merged with it (level trigger)")
 	}
 	if o := s.Order; o != nil {
-		say("its operations run in order, one at a time for each %s: %s", o.Key, orderings[o.Mode])
+		stuck := "what is parked (unknown, dead, quarantined) holds its object's events up until a person decides"
+		if o.Stuck == "skip" {
+			stuck = "what is parked is passed over"
+		}
+		say("its operations run in order, one at a time for each %s: %s; %s", o.Key, orderings[o.Mode], stuck)
 	}
 	say("remembered for %s after its last sighting, its payload for %s", days(s.Retention.Keys), days(s.Retention.Payloads))
 	switch {

@@ -244,6 +244,40 @@ var orderCases = map[string]func(*suite){
 		st.idle()
 		s.want(three, onceward.Received)
 	},
+	"what is given up holds nobody up, and never runs after what went on without it": func(s *suite) {
+		for _, order := range []onceward.Order{strict(), {Mode: onceward.LatestFirst, Tie: onceward.ChooseProceed}} {
+			st := s.stream(order)
+			one := st.arrive(1)
+			st.settle(st.take(one), onceward.Refused("404"))
+			two := st.arrive(2)
+			st.idle()
+			if _, err := s.Abandon(ctx, one, onceward.Decision{Actor: "ops", Reason: "not needed"}); err != nil {
+				s.Fatal(err)
+			}
+			st.audited(one, "T21b", "ops")
+			st.succeed(st.take(two))
+			if _, err := s.Abandon(ctx, one, onceward.Decision{Actor: "ops", Reason: "once more"}); err == nil {
+				s.Error("it was given up twice")
+			}
+			st.release(one)
+			if o := s.want(one, onceward.Completed); !o.Superseded {
+				s.Errorf("it ran after its successor: %+v", o)
+			}
+		}
+	},
+	"a new order decides anew about what waits": func(s *suite) {
+		st := s.stream(strict())
+		one := st.arrive(1)
+		st.settle(st.take(one), onceward.Refused("404"))
+		two := st.arrive(2)
+		st.idle()
+		order := strict()
+		order.Skip = true
+		if err := s.Reorder(ctx, "fulfil", st.last.Key, order); err != nil {
+			s.Fatal(err)
+		}
+		st.succeed(st.take(two))
+	},
 	"a deep stream runs one by one, in order": func(s *suite) {
 		order := strict()
 		order.Hold = 1000

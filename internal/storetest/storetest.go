@@ -28,6 +28,7 @@ type Store interface {
 	Intend(context.Context, onceward.Lease, time.Duration) (onceward.Lease, error)
 	Renew(context.Context, onceward.Lease, time.Duration) (onceward.Lease, error)
 	HandBack(context.Context, onceward.Lease) error
+	Reorder(context.Context, string, onceward.Key, onceward.Order) error
 	Settle(context.Context, onceward.Lease, onceward.Outcome, onceward.Limits) (onceward.Operation, error)
 	Recover(context.Context, map[string][]onceward.Limits, int) (int, error)
 	Inquiries(context.Context, onceward.ClaimRequest) ([]onceward.Inquired, time.Time, error)

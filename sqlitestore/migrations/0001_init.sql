@@ -121,17 +121,26 @@ CREATE UNIQUE INDEX operation_again ON operation (event, label, ifnull(revision,
  WHERE generation > 0 OR redelivery > 0 OR revision IS NOT NULL;
 CREATE INDEX operation_parked ON operation (state, event, n) WHERE state >= 6;
 
--- The operations of one name that share an ordering key run in order.
+-- How the operations of one name from one source are ordered today.
+CREATE TABLE ordering (
+  id     INTEGER PRIMARY KEY,
+  label  INTEGER NOT NULL,
+  source INTEGER NOT NULL,
+  mode   INTEGER NOT NULL CHECK (mode BETWEEN 1 AND 3),
+  tie    INTEGER NOT NULL,
+  on_gap INTEGER NOT NULL,
+  gap    INTEGER NOT NULL,
+  skip   INTEGER NOT NULL,
+  hold   INTEGER NOT NULL,
+  UNIQUE (label, source)
+) STRICT;
+
+-- Those that share an ordering key are a stream.
 CREATE TABLE stream (
   id        INTEGER PRIMARY KEY,
   label     INTEGER NOT NULL,
   key       BLOB NOT NULL CHECK (length(key) = 16),
-  mode      INTEGER NOT NULL CHECK (mode BETWEEN 1 AND 3),
-  tie       INTEGER NOT NULL,
-  on_gap    INTEGER NOT NULL,
-  gap       INTEGER NOT NULL,
-  skip      INTEGER NOT NULL,
-  hold      INTEGER NOT NULL,
+  ordering  INTEGER NOT NULL,
   begun     INTEGER NOT NULL DEFAULT 0,
   first     BLOB,
   applied   BLOB,
