@@ -87,6 +87,9 @@ type Stream struct {
 
 // Apply remembers that o, whose event has this content, was applied.
 func (s Stream) Apply(o Operation, content [32]byte) Stream {
+	if o.unversioned() {
+		return s // it says nothing about versions
+	}
 	anew := o.Waved && o.Place.Compare(s.First) < 0 // a person let it begin again there
 	if !s.Begun || anew {
 		s.Begun, s.First, s.Applied = true, o.Place, o.Place
@@ -133,6 +136,8 @@ func (s Stream) Turns(rows []InStream, seen func(Place) (content [32]byte, appli
 		case UnknownOutcome:
 			if !s.Order.Skip {
 				t.hold("waits: the outcome of " + r.ID.String() + " is unknown")
+			} else if t.doubted == nil || r.Place.Compare(t.doubted.Place) > 0 {
+				t.doubted = r
 			}
 		}
 	}
@@ -165,7 +170,12 @@ type turns struct {
 	held    string // why nothing more may run; empty while something may
 	next    Place  // applied, or passed over by policy
 	skipped bool
+	doubted *InStream // of those that are passed over, the highest whose outcome is unknown
 }
+
+// unversioned reports whether an operation joined its stream without a version:
+// it is a hint to read the current state, whatever its stream's order is since.
+func (o Operation) unversioned() bool { return o.Refetch && o.Place == Place{} }
 
 func (t *turns) hold(why string) {
 	if t.held == "" {
@@ -177,7 +187,7 @@ func (t *turns) decide(r *InStream, gap time.Time) Turn {
 	if r.Underway() { // its first step was applied; the rest follows in its own time
 		return t.run(r, Turn{})
 	}
-	if t.Order.Mode != RefetchOnly {
+	if t.Order.Mode != RefetchOnly && !r.unversioned() {
 		if turn, decided := t.late(r); decided {
 			return turn
 		}
@@ -185,11 +195,11 @@ func (t *turns) decide(r *InStream, gap time.Time) Turn {
 	if t.held != "" {
 		return Turn{To: Received, Reason: t.held}
 	}
-	switch t.Order.Mode {
-	case StrictOrder:
-		return t.strict(r, gap)
-	case RefetchOnly:
+	switch {
+	case t.Order.Mode == RefetchOnly || r.unversioned():
 		return t.run(r, Turn{Refetch: true})
+	case t.Order.Mode == StrictOrder:
+		return t.strict(r, gap)
 	}
 	turn := Turn{}
 	if t.Begun && r.Place == t.Applied {
@@ -202,13 +212,15 @@ func (t *turns) decide(r *InStream, gap time.Time) Turn {
 func (t *turns) late(r *InStream) (turn Turn, decided bool) {
 	ahead := r.Place.Compare(t.Applied)
 	switch {
+	case t.Order.Mode == LatestFirst && t.doubted != nil && r.Place.Compare(t.doubted.Place) < 0 && !r.Waved:
+		return quarantined("version %v is older than %v, whose outcome is unknown (%s): it may have been applied", r.Place, t.doubted.Place, t.doubted.ID), true
 	case !t.Begun || ahead > 0:
 		return Turn{}, false
 	case ahead == 0 && r.again() && r.Content == t.Content:
 		return Turn{}, false // a person repeats what was applied last
 	case ahead == 0 && r.Content == t.Content:
 		return superseded("the same version with the same content was applied"), true
-	case ahead == 0 && r.Waved:
+	case ahead == 0 && (r.Waved || r.Revision != ""): // a revision is meant to replace what its event said first
 		return Turn{}, false
 	case ahead == 0 && t.Order.Mode == LatestFirst && t.Order.Tie != ChooseQuarantine:
 		return Turn{}, false
@@ -243,7 +255,7 @@ func quarantined(format string, args ...any) Turn {
 func (t *turns) strict(r *InStream, gap time.Time) Turn {
 	begins := !t.Begun && !t.skipped || r.Place.Epoch != t.next.Epoch
 	switch {
-	case r.Waved, r.again() && r.Place == t.Applied, begins && r.Place.Sequence <= 1, !begins && r.Place.Sequence == t.next.Sequence+1:
+	case r.Waved, (r.again() || r.Revision != "") && r.Place == t.Applied, begins && r.Place.Sequence <= 1, !begins && r.Place.Sequence == t.next.Sequence+1:
 		return t.run(r, Turn{})
 	}
 	// Something is missing before it, or may be.

@@ -32,22 +32,27 @@ const (
 
 	selectOrdered = `SELECT ` + operationColumns + `, e.content FROM operation o INDEXED BY operation_waiting JOIN event e ON e.id = o.event
  WHERE o.stream = ?1 AND o.state <> 4 `
-	// What is parked at or below what was applied holds nobody up.
-	selectWaiting = selectOrdered + `AND (o.state < 7 OR o.place > ?2) ORDER BY o.place, o.event LIMIT ?3`
-	selectActive  = selectOrdered + `AND o.place >= ?2 AND (o.state = 2 OR o.state = 3 OR o.state = 6) ORDER BY o.place, o.event LIMIT ?3`
+	// What is parked at or below what was applied, or is passed over, holds
+	// nobody up.
+	passedOver    = `(?4 = 1 OR o.flags & 512 <> 0)`
+	selectWaiting = selectOrdered + `AND (o.state < 6 OR (o.state = 6 OR o.place > ?2) AND NOT ` + passedOver + `) ORDER BY o.place, o.event LIMIT ?3`
+	// Of what is passed over the rule needs the last before the first that
+	// waits, and the highest whose outcome is unknown.
+	selectPassed  = selectOrdered + `AND o.state > 5 AND o.place <= ?2 AND ` + passedOver + ` ORDER BY o.place DESC, o.event DESC LIMIT ?3`
+	selectDoubted = selectOrdered + `AND o.state = 6 AND o.place >= ?2 AND ?4 = 1 ORDER BY o.place DESC, o.event DESC LIMIT ?3`
+	selectActive  = selectOrdered + `AND o.place >= ?2 AND (o.state = 2 OR o.state = 3 OR o.state = 6 AND ?4 = 0) ORDER BY o.place, o.event LIMIT ?3`
 	selectAhead   = `SELECT event, n FROM operation INDEXED BY operation_waiting WHERE stream = ?1 AND state <> 4 AND place <= ?2 AND state < 4 ORDER BY place LIMIT 1`
 	countWaiting  = `SELECT count(*) FROM (SELECT 1 FROM operation INDEXED BY operation_waiting WHERE stream = ? AND state <> 4 LIMIT ?)`
-	selectSeen    = `SELECT e.content FROM operation o INDEXED BY operation_stream JOIN event e ON e.id = o.event
+	selectSeen    = `SELECT coalesce(o.revision, e.content) FROM operation o INDEXED BY operation_stream JOIN event e ON e.id = o.event
  WHERE o.stream = ? AND o.place = ? AND o.state = 4 AND o.flags & 64 = 0 LIMIT 1`
 	selectContent = `SELECT content FROM event WHERE id = ?`
 
-	insertOrdered = `INSERT INTO operation (event, n, label, generation, state, effect, fence, attempt, budget, intent, due_at, reason, changed, stream, place)
- VALUES (?, ?, ?, 0, ?, ?, ?, 0, 0, 0, NULL, ?, ?, ?, ?)`
+	insertOrdered = `INSERT INTO operation (event, n, label, generation, state, effect, fence, attempt, budget, intent, due_at, reason, changed, stream, place, flags)
+ VALUES (?, ?, ?, 0, ?, ?, ?, 0, 0, 0, NULL, ?, ?, ?, ?, ?)`
 )
 
 // window is how many of a stream's operations one look reads, from the first
-// on: one of them runs at a time, and the rest only waits. More than so many
-// that are parked ahead hold a stream up even where they may be skipped.
+// on: one of them runs at a time, and the rest only waits.
 const window = 64
 
 // planOrdered writes an operation of a stream: T0, or T1 when the stream is
@@ -58,9 +63,13 @@ func (w *writer) planOrdered(label int64, o onceward.Operation, a *onceward.Arri
 		return o, err
 	}
 	place, _ := o.Place.AppendBinary(nil) // cannot fail
+	flags := int64(0)
+	if o.Refetch {
+		flags = flagRefetch
+	}
 	w.count(label, 0, o.State)
 	return o, w.c.q(insertOrdered).int(int64(o.ID.Event)).int(int64(o.ID.N)).int(label).int(int64(o.State)).int(int64(o.Effect)).int(o.Fence).
-		text(o.Reason).time(o.Changed).int(o.Stream).blob(place).run()
+		text(o.Reason).time(o.Changed).int(o.Stream).blob(place).int(flags).run()
 }
 
 // join gives an operation its place in the stream of its arrival.
@@ -86,7 +95,7 @@ func (w *writer) join(label int64, o onceward.Operation, a *onceward.Arrival, or
 	if _, err := w.c.q(countWaiting).int(o.Stream).int(int64(order.Hold)).row(func(s *stmt) { waiting = s.ColumnInt(0) }); err != nil {
 		return o, err
 	}
-	o.Place, o.DueAt = a.Place, time.Time{}
+	o.Place, o.DueAt, o.Refetch = a.Place, time.Time{}, order.Mode == onceward.RefetchOnly
 	if order.Hold > 0 && waiting >= order.Hold {
 		o.State = onceward.Quarantined
 		o.Reason = fmt.Sprintf("order: %d operations of its stream wait or are parked already", waiting)
@@ -302,13 +311,27 @@ func (w *writer) waiting(st onceward.Stream) ([]onceward.InStream, error) {
 	if st.Begun {
 		applied, _ = st.Applied.AppendBinary(nil)
 	}
-	rows, err := w.ordered(selectWaiting, st.ID, applied)
-	if err != nil || len(rows) < window {
+	rows, err := w.ordered(selectWaiting, st, applied, window)
+	if err != nil || len(rows) == 0 {
+		return rows, err
+	}
+	first, _ := rows[0].Place.AppendBinary(nil)
+	passed, err := w.ordered(selectPassed, st, first, 1)
+	if err != nil {
+		return rows, err
+	}
+	doubted, err := w.ordered(selectDoubted, st, first, 1)
+	if err != nil {
 		return rows, err
 	}
 	last := rows[len(rows)-1].Operation
+	full := len(rows) == window
+	rows = append(append(passed, rows...), doubted...)
+	if !full {
+		return rows, nil
+	}
 	place, _ := last.Place.AppendBinary(nil)
-	active, err := w.ordered(selectActive, st.ID, place)
+	active, err := w.ordered(selectActive, st, place, window)
 	for _, r := range active {
 		if r.Place.Compare(last.Place) > 0 || r.ID.Event > last.ID.Event {
 			rows = append(rows, r)
@@ -317,13 +340,16 @@ func (w *writer) waiting(st onceward.Stream) ([]onceward.InStream, error) {
 	return rows, err
 }
 
-func (w *writer) ordered(sql string, stream int64, from []byte) ([]onceward.InStream, error) {
+func (w *writer) ordered(sql string, st onceward.Stream, from []byte, limit int64) ([]onceward.InStream, error) {
 	var rows []onceward.InStream
 	var labels []int64
-	err := w.c.q(sql).int(stream).blob(from).int(window).rows(func(s *stmt) error {
+	err := w.c.q(sql).int(st.ID).blob(from).int(limit).bool(st.Order.Skip).rows(func(s *stmt) error {
 		o, label := scanOperation(s)
 		r := onceward.InStream{Operation: o}
 		copy(r.Content[:], s.ColumnRawBlob(operationWidth))
+		if o.Revision != "" {
+			copy(r.Content[:], o.Revision)
+		}
 		rows, labels = append(rows, r), append(labels, label)
 		return nil
 	})

@@ -278,6 +278,52 @@ var orderCases = map[string]func(*suite){
 		}
 		st.succeed(st.take(two))
 	},
+	"a hundred that are passed over hold nobody up": func(s *suite) {
+		for _, order := range []onceward.Order{
+			{Mode: onceward.RefetchOnly, Skip: true, Hold: 1000}, {Mode: onceward.LatestFirst, Tie: onceward.ChooseProceed, Skip: true, Hold: 1000},
+			{Mode: onceward.StrictOrder, Tie: onceward.ChooseQuarantine, OnGap: onceward.ChooseQuarantine, Gap: time.Minute, Skip: true, Hold: 1000},
+		} {
+			st := s.stream(order)
+			for v := range int64(100) {
+				l := st.takeUnsafe(st.arrive(v + 1))
+				st.settle(l, onceward.Ambiguous("timeout", time.Time{}))
+			}
+			st.succeed(st.take(st.arrive(101)))
+		}
+	},
+	"what is older than an unknown outcome that is passed over waits for a person": func(s *suite) {
+		st := s.stream(onceward.Order{Mode: onceward.LatestFirst, Tie: onceward.ChooseProceed, Skip: true})
+		two := st.arrive(2)
+		st.settle(st.takeUnsafe(two), onceward.Ambiguous("timeout", time.Time{}))
+		one := st.arrive(1)
+		if o := s.want(one, onceward.Quarantined); !strings.Contains(o.Reason, "may have been applied") {
+			s.Errorf("it is held because %q", o.Reason)
+		}
+		st.succeed(st.take(st.arrive(3)))
+	},
+	"what joined without a version runs, whatever the order is since": func(s *suite) {
+		st := s.stream(onceward.Order{Mode: onceward.LatestFirst, Tie: onceward.ChooseProceed})
+		st.succeed(st.take(st.arrive(59)))
+		st.order = onceward.Order{Mode: onceward.RefetchOnly}
+		hint := st.arriveAt(onceward.Place{}, "hint one")
+		second := st.arriveAt(onceward.Place{}, "hint two")
+		latest := onceward.Order{Mode: onceward.LatestFirst, Tie: onceward.ChooseProceed}
+		if err := s.Reorder(ctx, "fulfil", st.last.Key, latest); err != nil {
+			s.Fatal(err)
+		}
+		st.order = latest
+		for _, id := range []onceward.OperationID{hint, second} {
+			l := st.take(id)
+			if !l.Operation.Refetch {
+				s.Error("the destination is not told to read the current state")
+			}
+			st.succeed(l)
+		}
+		if o := s.want(st.arrive(58), onceward.Completed); !o.Superseded {
+			s.Errorf("the stream forgot what was applied: %+v", o)
+		}
+		st.succeed(st.take(st.arrive(60)))
+	},
 	"a deep stream runs one by one, in order": func(s *suite) {
 		order := strict()
 		order.Hold = 1000
