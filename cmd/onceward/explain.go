@@ -30,9 +30,12 @@ func (c *eventsExplain) Run(ctx context.Context, a *app) error {
 	for _, sentence := range out.Summary {
 		line(&b, "  %s", sentence)
 	}
-	words := map[string]string{"yes": "yes", "not_yet": "not yet", "no_effect": "no effect", "unknown": "nobody can know", "disputed": "disputed"}
+	words := map[string]string{"yes": "yes", "at_least_once": "at least once, perhaps twice", "again": "a further effect, on purpose", "redelivered": "sent again, with the same key", "not_yet": "not yet", "no_effect": "no effect", "unknown": "nobody can know", "disputed": "disputed"}
 	if len(out.Operations) > 0 {
 		b.WriteString("\nwas it once, and how do we know?\n")
+	}
+	for _, sentence := range out.Headline {
+		line(&b, "  %s", sentence)
 	}
 	for _, o := range out.Operations {
 		line(&b, "  %s (%s, %s): %s", o.Name, o.ID, o.State, words[o.Once])
