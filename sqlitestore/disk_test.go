@@ -153,3 +153,30 @@ func TestAFailedSyncInACheckpointEndsAllPromises(t *testing.T) {
 		t.Errorf("%d operations, want 2", n)
 	}
 }
+
+// A supervisor that asks an idle process is told of a full disk before a sender
+// is.
+func TestAPingNoticesADiskThatCannotBeWritten(t *testing.T) {
+	s := fresh(t)
+	fail := &atomic.Bool{}
+	if err := s.FailWrites(ctx, fail); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ping(ctx); err != nil {
+		t.Fatal(err)
+	}
+	fail.Store(true)
+	if err := s.Ping(ctx); err == nil {
+		t.Error("a store that cannot write says that it is ready")
+	}
+	if _, err := s.admit(s.arrival("e1", "x", "fulfil")); err == nil {
+		t.Error("an event was recorded on a disk that cannot be written")
+	}
+	fail.Store(false)
+	if err := s.Ping(ctx); err != nil {
+		t.Errorf("with space again: %v", err)
+	}
+	if admitted, err := s.admit(s.arrival("e1", "x", "fulfil")); err != nil || admitted[0].Verdict != onceward.Accepted {
+		t.Errorf("with space again: %v, %v", admitted, err)
+	}
+}

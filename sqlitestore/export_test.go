@@ -131,6 +131,27 @@ func (s *Store) FailReads(ctx context.Context, fail *atomic.Bool) error {
 	})
 }
 
+// FailWrites makes every write to the log fail on the writer's connection while
+// fail is set, as on a full disk.
+func (s *Store) FailWrites(ctx context.Context, fail *atomic.Bool) error {
+	return s.write(ctx, func(w *writer) error {
+		w.wal.File = unwritableFile{w.wal.File, fail}
+		return nil
+	})
+}
+
+type unwritableFile struct {
+	vfs.File
+	fail *atomic.Bool
+}
+
+func (f unwritableFile) WriteAt(p []byte, off int64) (int, error) {
+	if f.fail.Load() {
+		return 0, errors.New("no space left on device")
+	}
+	return f.File.WriteAt(p, off)
+}
+
 type unreadableFile struct {
 	vfs.File
 	fail *atomic.Bool

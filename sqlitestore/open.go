@@ -170,9 +170,15 @@ func (s *Store) closeConns() error {
 // Peppers returns the installation's secrets for digests, newest first.
 func (s *Store) Peppers() []onceward.Pepper { return s.peppers }
 
-// Ping reports whether the store answers and can write.
+// pingedAt is the setting that a ping writes.
+const pingedAt = "pinged_at"
+
+// Ping reports whether the store answers and can write. It writes, because a
+// disk that is full or read-only is noticed by nothing less.
 func (s *Store) Ping(ctx context.Context) error {
-	return s.write(ctx, func(*writer) error { return nil })
+	return s.write(ctx, func(w *writer) error {
+		return w.c.q(upsertSetting).string(pingedAt).int(s.now().UnixMicro()).run()
+	})
 }
 
 // Sizes returns the bytes of the database file and of its WAL.

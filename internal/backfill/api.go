@@ -112,6 +112,9 @@ func told(status int, err error) string {
 		return "no answer: " + err.Error()
 	}
 	text := fmt.Sprintf("%d %s", status, http.StatusText(status))
+	if status >= 300 && status < 400 {
+		text += "; redirects are not followed: write the API's own address into backfill.url"
+	}
 	if status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusNotFound {
 		text += "; look at backfill.token and what it may read"
 	}

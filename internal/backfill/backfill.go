@@ -67,6 +67,10 @@ func Run(ctx context.Context, provider string, o Options) (Report, error) {
 	if o.Client == nil {
 		o.Client = &http.Client{Timeout: 30 * time.Second}
 	}
+	client := *o.Client
+	// The token is for the address that was configured, and for no other one.
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	o.Client = &client
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -106,6 +106,33 @@ func TestAWrongTokenIsSaidWithoutShowingIt(t *testing.T) {
 	}
 }
 
+// The token is for the configured address only, whatever that answers.
+func TestARedirectIsNotFollowed(t *testing.T) {
+	other := 0
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { other++ }))
+	defer elsewhere.Close()
+	o, _ := options(t, httptest.NewServer(http.RedirectHandler(elsewhere.URL+"/v1/events", http.StatusTemporaryRedirect)))
+	o.Deliver = func(context.Context, []byte) (string, error) { return "accepted", nil }
+	_, err := backfill.Run(context.Background(), "stripe", o)
+	if err == nil || !strings.Contains(err.Error(), "redirects are not followed") || other != 0 {
+		t.Errorf("%v; the other address was asked %d times", err, other)
+	}
+}
+
+// A list that gives the same page for ever is given up, not read for ever.
+func TestAListThatDoesNotMoveOnIsGivenUp(t *testing.T) {
+	asked := 0
+	o, _ := options(t, httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		_, _ = w.Write([]byte(`{"data": [{"id": "evt_1"}], "has_more": true}`))
+	})))
+	o.Deliver = func(context.Context, []byte) (string, error) { return "accepted", nil }
+	_, err := backfill.Run(context.Background(), "stripe", o)
+	if err == nil || !strings.Contains(err.Error(), "does not end") || asked != 2 {
+		t.Errorf("%v after %d pages", err, asked)
+	}
+}
+
 type delivery struct {
 	ID     int64     `json:"id"`
 	GUID   string    `json:"guid"`

@@ -60,7 +60,7 @@ func stripe(ctx context.Context, o *Options, r *Report) error {
 		if !list.More || last == "" {
 			return nil
 		}
-		if page == maxPages {
+		if page == maxPages || last == query.Get("starting_after") {
 			return errors.New("list stripe's events: the list does not end")
 		}
 		query.Set("starting_after", last)

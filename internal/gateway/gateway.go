@@ -42,6 +42,9 @@ type Gateway struct {
 	config  *config.Config
 	work    *work
 	current atomic.Pointer[work]
+	retired sync.WaitGroup // earlier plans, whose calls may end
+	cut     context.CancelFunc
+	cutting context.Context
 
 	keys    *keys.Fetcher
 	store   *sqlitestore.Store
@@ -73,6 +76,7 @@ func New(c *config.Config, log *slog.Logger, version string) (*Gateway, error) {
 	}
 	g := &Gateway{keys: published, log: log, version: version, config: c, metrics: telemetry.New(), owner: "node-" + rand.Text()[:8]}
 	g.work = &work{plan: p}
+	g.cutting, g.cut = context.WithCancel(context.Background())
 	for _, w := range p.warnings {
 		log.Warn(w.String())
 	}
@@ -176,6 +180,16 @@ func (w *work) end(ctx context.Context) {
 		w.dispatcher.Cut()
 		<-w.ended
 	}
+}
+
+// retire lets the calls of an earlier plan end, beside the plan that took its
+// place; a stop may cut them. What it handed back is due for the current one.
+func (g *Gateway) retire(w *work) {
+	w.cancel()
+	g.retired.Go(func() {
+		w.end(g.cutting)
+		g.refresh()
+	})
 }
 
 // handoff passes deliveries' operations to the current dispatcher.
@@ -289,7 +303,10 @@ func (g *Gateway) Stop(ctx context.Context) error {
 			errs = append(errs, s.stop(ctx))
 		}
 	}
+	defer context.AfterFunc(ctx, g.cut)()
 	g.work.end(ctx)
+	g.retired.Wait()
+	g.cut()
 	if g.sweeper != nil {
 		g.sweeper()
 		<-g.swept

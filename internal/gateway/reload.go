@@ -1,14 +1,15 @@
 package gateway
 
 import (
-	"context"
 	"slices"
 
 	"github.com/onceward/onceward/internal/config"
 )
 
 // Reload replaces sources, destinations and operations. The new configuration
-// is valid and takes effect whole, or the old one stays.
+// is valid and takes effect whole, or the old one stays. Calls that are under
+// way end by the configuration that they began with; Reload does not wait for
+// them.
 func (g *Gateway) Reload(c *config.Config) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -19,18 +20,19 @@ func (g *Gateway) Reload(c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	old := g.work
+	old, was := g.work, g.config
 	next := &work{plan: p}
 	g.config = c
 	if err := g.begin(next); err != nil {
+		g.config = was
 		return err
 	}
 	g.work = next
 	g.intake.SetSources(p.sources)
 	g.setAdmin()
-	old.end(context.Background())
-	// What the old one handed back is due for the new one.
-	return next.dispatcher.Refresh(context.Background())
+	g.retire(old)
+	g.refresh()
+	return nil
 }
 
 // fixed says which changed fields a running process cannot take over.

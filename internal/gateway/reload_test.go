@@ -46,10 +46,10 @@ func TestWhatWaitsAtAReloadGoesOnUnderTheNewConfiguration(t *testing.T) {
 	reloaded := make(chan error, 1)
 	go func() { reloaded <- r.reload(strings.ReplaceAll(narrow, "{sink}", second.URL)) }()
 	second.WaitEffects(t, patience, 9) // while the first call is still under way
-	close(hold)
-	if err := <-reloaded; err != nil {
+	if err := <-reloaded; err != nil { // which nobody waits for
 		t.Fatal(err)
 	}
+	close(hold)
 	r.settled(10)
 	if first.Effects() != 1 || second.Effects() != 9 || first.Repeats()+second.Repeats() != 0 {
 		t.Errorf("%d effects at the old destination, %d at the new one", first.Effects(), second.Effects())

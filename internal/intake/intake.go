@@ -75,8 +75,9 @@ type Source struct {
 	OnConflict onceward.OnConflict // RejectConflict is answered 422, too
 	Order      onceward.Order
 
-	refusals  throttle
-	deadlines deadlines
+	refusals   throttle
+	unrecorded throttle
+	deadlines  deadlines
 }
 
 // Options are what a Handler is made of.
@@ -239,7 +240,9 @@ func (h *Handler) deliver(w http.ResponseWriter, r *http.Request, source *Source
 	}
 	if err != nil {
 		h.o.OnDelivery(source.Name, "unavailable")
-		h.o.Log.Error("a delivery could not be recorded; the sender was told to come back", telemetry.KeySource, source.Name, telemetry.KeyError, err)
+		if more, ok := source.unrecorded.next(now); ok {
+			h.o.Log.Error("a delivery could not be recorded; the sender was told to come back", telemetry.KeySource, source.Name, telemetry.KeyError, err, "more_since_last_line", more)
+		}
 		refuse(w, http.StatusServiceUnavailable, "store-unavailable", "the delivery could not be recorded; send it again", 2*time.Second)
 		return
 	}

@@ -61,8 +61,8 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, source *Source,
 	refuse(w, http.StatusUnauthorized, kind, detail, 0)
 }
 
-// throttle lets one log line a second pass, so that whoever has no secret
-// cannot fill the disk with our complaints. The metric counts every refusal.
+// throttle lets one log line a second pass, so that neither who has no secret
+// nor a full disk fills it with our complaints. The metric counts each one.
 type throttle struct {
 	second, held atomic.Int64
 }
