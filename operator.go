@@ -55,6 +55,8 @@ func (o Operation) Retry(d Decision, now time.Time) (Operation, string, error) {
 	case FailedBeforeEffect:
 		o.DueAt, o.Budget, o.Changed = now, o.Attempt, now
 		return o, "T14b", nil
+	case Received:
+		return o, "", fmt.Errorf("%w: received; %s", ErrNotAllowed, o.waits())
 	default:
 		return o, "", fmt.Errorf("%w: %s; only dead_lettered, unknown_outcome, quarantined and failed_before_effect can be retried", ErrNotAllowed, o.State)
 	}
@@ -65,6 +67,19 @@ func (o Operation) Retry(d Decision, now time.Time) (Operation, string, error) {
 	o.Budget = o.Attempt
 	o.DueAt = now
 	return o, by, nil
+}
+
+// waits says what an operation waits for that is received and not begun.
+func (o Operation) waits() string {
+	switch {
+	case strings.HasPrefix(o.Reason, "waits"): // its stream says for what
+		return "it runs in order, and " + o.Reason + "; what holds it up is where to look"
+	case o.Stream != 0 && o.DueAt.IsZero():
+		return "it runs in order, and waits for its turn"
+	case o.DueAt.Equal(Behind):
+		return "it runs when the one that is under way has ended"
+	}
+	return "it is due already and runs as soon as a worker is free"
 }
 
 // Resolve records what a person found out about an operation: completed (T16

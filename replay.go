@@ -230,7 +230,7 @@ func (o Operation) replay(r Replay, now time.Time) []Replayed {
 	case o.State == Completed:
 		return left(nil, "it is completed; mode redeliver repeats it with the same key")
 	case o.State == Received:
-		return left(nil, "it is due already and runs as soon as a worker is free")
+		return left(nil, o.waits())
 	case o.State == Processing && o.Owner == "":
 		return left(nil, "it waits to be repeated with the same key")
 	case o.State == Processing || o.State == Dispatched:

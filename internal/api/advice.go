@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,13 +11,14 @@ import (
 
 // advise says in one sentence the one safe next thing to do for an event. It
 // speaks about the operation that an operator must worry about most.
-func (s *server) advise(e onceward.Event, pauses []onceward.Pause, now time.Time) string {
+func (s *server) advise(h onceward.History, pauses []onceward.Pause, now time.Time) string {
+	e := h.Event
 	if len(e.Operations) == 0 {
-		return adviseVerdict(e)
+		return adviseVerdict(h)
 	}
 	worst, needy := e.Operations[0], 0
 	for _, o := range e.Operations {
-		if o.State.Rank() > worst.State.Rank() {
+		if o.State.Rank() > worst.State.Rank() || o.State.Rank() == worst.State.Rank() && o.Disputed && !worst.Disputed {
 			worst = o
 		}
 		if needsPerson(o.State) {
@@ -27,18 +29,67 @@ func (s *server) advise(e onceward.Event, pauses []onceward.Pause, now time.Time
 		return "Nothing to do: what it carried was erased, so nothing of it can be sent again."
 	}
 	if needy > 1 {
-		return s.adviseEach(e, needy, now)
+		return s.adviseEach(e, needy, pauses, now)
 	}
 	destination := s.destination(worst)
-	for _, p := range pauses {
-		if worst.State.Open() && destination != "" && p.Destination == destination {
-			return fmt.Sprintf("Destination %s is paused by %s (%s); when it can be called again: onceward destinations resume %s --reason …", p.Destination, p.Actor, p.Reason, p.Destination)
+	paused := pauseOf(destination, pauses)
+	if worst.State.Open() && paused != nil {
+		return fmt.Sprintf("Destination %s is paused by %s (%s); when it can be called again: onceward destinations resume %s --reason …", paused.Destination, paused.Actor, paused.Reason, paused.Destination)
+	}
+	if worst.State == onceward.Completed && e.Conflicts > 0 && !slices.ContainsFunc(e.Operations, func(o onceward.Operation) bool { return o.Disputed }) {
+		return adviseConflicts(h)
+	}
+	return adviseOperation(worst, worst.Downstream(e.Key, worst.StepName()), destination, paused, now)
+}
+
+func pauseOf(destination string, pauses []onceward.Pause) *onceward.Pause {
+	for i := range pauses {
+		if pauses[i].Destination == destination {
+			return &pauses[i]
 		}
 	}
-	if worst.State == onceward.Completed && e.Conflicts > 0 && !worst.Disputed {
-		return fmt.Sprintf("Every operation completed with the first content; %d later deliveries said something else under the same id. Ask the sender which one counts: onceward conflicts list --event %s", e.Conflicts, e.ID)
+	return nil
+}
+
+// adviseConflicts speaks about an event whose operations all completed, and that
+// was contradicted.
+func adviseConflicts(h onceward.History) string {
+	var decided []string
+	open := 0
+	for _, c := range h.Conflicts {
+		if c.Decided == onceward.KeepOpen {
+			open += c.Count
+			continue
+		}
+		decided = append(decided, decision(c, h.Audits))
 	}
-	return adviseOperation(worst, worst.Downstream(e.Key, worst.StepName()), destination, now)
+	was := ""
+	if len(decided) > 0 {
+		was = " What was decided: " + strings.Join(decided, "; ") + "."
+	}
+	switch {
+	case open > 0:
+		return fmt.Sprintf("Every operation completed; %s said something else under the same id, and nobody has decided about that.%s Ask the sender which one counts: onceward conflicts list --event %s",
+			counted(open, "later delivery", "later deliveries"), was, h.Event.ID)
+	case was == "":
+		return "Nothing to do: every operation completed."
+	}
+	return "Nothing to do: every operation completed, and the other content was decided about." + was
+}
+
+// decision says what was decided about a contradicting content, and by whom.
+func decision(c onceward.Evidence, audits []onceward.Audit) string {
+	name := onceward.ConflictName(c.ID)
+	what := map[onceward.Keep]string{
+		onceward.KeepFirst: "the first content counts", onceward.KeepSecond: "the second content counts and ran as a revision", onceward.KeepNeither: "neither counts",
+		onceward.KeepNewer: "the newer content ran as a revision, by on_conflict", onceward.KeepOlder: "it is older than what was known, by on_conflict", onceward.KeepRefused: "it was refused, by on_conflict",
+	}[c.Decided]
+	for i := len(audits) - 1; i >= 0; i-- {
+		if a := audits[i]; a.Target == name {
+			return fmt.Sprintf("%s: %s (%s: %s)", name, what, a.Actor, a.Reason)
+		}
+	}
+	return name + ": " + what
 }
 
 // destination is where an operation's present step goes; empty when that is not
@@ -55,23 +106,28 @@ func needsPerson(s onceward.State) bool {
 }
 
 // adviseEach speaks about every operation that a person must decide about.
-func (s *server) adviseEach(e onceward.Event, needy int, now time.Time) string {
+func (s *server) adviseEach(e onceward.Event, needy int, pauses []onceward.Pause, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d operations need a person.", needy)
 	for _, o := range e.Operations {
 		if needsPerson(o.State) {
-			fmt.Fprintf(&b, " %s: %s", o.Name, adviseOperation(o, o.Downstream(e.Key, o.StepName()), s.destination(o), now))
+			to := s.destination(o)
+			fmt.Fprintf(&b, " %s: %s", o.Name, adviseOperation(o, o.Downstream(e.Key, o.StepName()), to, pauseOf(to, pauses), now))
 		}
 	}
 	return b.String()
 }
 
-func adviseVerdict(e onceward.Event) string {
+func adviseVerdict(h onceward.History) string {
+	e := h.Event
 	if !e.Erased.IsZero() {
 		return "Nothing to do: what it carried was erased."
 	}
 	switch e.Verdict {
 	case onceward.Ignored:
+		if d := rejection(h); d != nil {
+			return fmt.Sprintf("Nothing to do: it was held (%s), and %s rejected it: %s.", e.Reason, d.Actor, d.Reason)
+		}
 		return fmt.Sprintf("Nothing to do: no operation was configured for this type of event when it came. One that was added since takes it by name: onceward events replay %s --operation NAME --reason …", e.ID)
 	case onceward.QuarantinedBy:
 		if other, ok := strings.CutPrefix(e.Reason, "same_body_other_id: this signed body is known as "); ok {
@@ -82,7 +138,17 @@ func adviseVerdict(e onceward.Event) string {
 	return "Nothing to do: it has no operations."
 }
 
-func adviseOperation(o onceward.Operation, key, destination string, now time.Time) string {
+// rejection is the decision by which an event that was held was closed.
+func rejection(h onceward.History) *onceward.Audit {
+	for i := range h.Audits {
+		if a := &h.Audits[i]; a.Action == "T23" && a.Operation.N == 0 {
+			return a
+		}
+	}
+	return nil
+}
+
+func adviseOperation(o onceward.Operation, key, destination string, paused *onceward.Pause, now time.Time) string {
 	if destination == "" {
 		destination = "the destination"
 	} else {
@@ -102,6 +168,9 @@ func adviseOperation(o onceward.Operation, key, destination string, now time.Tim
 	case onceward.DeadLettered:
 		if o.Unknown {
 			return fmt.Sprintf("Ask %s whether %s was applied (its outcome was once unknown); if it was: onceward operations resolve %s --completed --evidence … --reason …; if not: onceward operations retry %s --accept-duplicate-risk --reason …", destination, key, o.ID, o.ID)
+		}
+		if paused != nil {
+			return fmt.Sprintf("Destination %s is paused by %s (%s). When it wants calls again, first: onceward destinations resume %s --reason …; then: onceward operations retry %s --reason …", paused.Destination, paused.Actor, paused.Reason, paused.Destination, o.ID)
 		}
 		return fmt.Sprintf("Remove the cause (%s), then: onceward operations retry %s --reason …", o.Reason, o.ID)
 	case onceward.Quarantined:

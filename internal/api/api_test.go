@@ -159,7 +159,7 @@ func TestWhatCannotBeReadIsRefused(t *testing.T) {
 		{"a resolution without evidence", "POST", "/v1/operations/" + op + "/resolve", `{"outcome":"completed","reason":"x","evidence":" "}`, 422, "evidence is required"},
 		{"a resolution with an unknown outcome", "POST", "/v1/operations/" + op + "/resolve", `{"outcome":"maybe","reason":"x","evidence":"y"}`, 422, "outcome"},
 		{"a result of what was not applied", "POST", "/v1/operations/" + op + "/resolve", `{"outcome":"not_applied","reason":"x","evidence":"y","result":"z"}`, 422, "result"},
-		{"an impossible move", "POST", "/v1/operations/" + op + "/abandon", `{"reason":"x"}`, 409, "can be abandoned"},
+		{"an impossible move", "POST", "/v1/operations/" + op + "/abandon", `{"reason":"x"}`, 409, "dead_lettered already"},
 		{"a body that is no JSON", "POST", "/v1/operations/" + op + "/retry", `{`, 400, "body"},
 		{"no body", "POST", "/v1/operations/" + op + "/retry", "", 400, "body"},
 		{"a body past the limit", "POST", "/v1/operations/" + op + "/retry", `{"reason":"` + strings.Repeat("x", 1<<17) + `"}`, 413, "too large"},

@@ -133,7 +133,7 @@ func (s *server) getEvent(ctx context.Context, in *EventRequest) (*answer[EventP
 	if err != nil {
 		return nil, s.fail("show an event", err)
 	}
-	out := EventPage{Event: s.eventShape(h.Event), Timeline: timeline(h), Advice: s.advise(h.Event, pauses, time.Now())}
+	out := EventPage{Event: s.eventShape(h.Event), Timeline: timeline(h), Advice: s.advise(h, pauses, time.Now())}
 	for i, o := range h.Event.Operations {
 		out.Operations[i].Key = o.Downstream(h.Event.Key, o.StepName())
 		out.Operations[i].Steps = stepShapes(o, h.Steps)

@@ -52,7 +52,7 @@ func (s *server) explainEvent(ctx context.Context, in *EventRequest) (*answer[Ex
 	if err != nil {
 		return nil, s.fail(doing, err)
 	}
-	out := Explanation{Event: id.String(), Status: h.Event.Status(), Summary: summary(h), Next: s.advise(h.Event, pauses, time.Now()), Operations: []Answer{}}
+	out := Explanation{Event: id.String(), Status: h.Event.Status(), Summary: summary(h), Next: s.advise(h, pauses, time.Now()), Operations: []Answer{}}
 	var all []account
 	for _, o := range h.Event.Operations {
 		t := s.account(o, h)
@@ -85,6 +85,8 @@ func summary(h onceward.History) []string {
 		say("What it carried was erased at %s; its key is remembered, so a copy is still a duplicate.", e.Erased.UTC().Format(time.RFC3339))
 	case e.Verdict == onceward.QuarantinedBy:
 		say("It is authentic and held for a person: %s.", e.Reason)
+	case e.Verdict == onceward.Ignored && rejection(h) != nil:
+		say("It was held for a person (%s), and rejected, so it caused nothing.", e.Reason)
 	case e.Verdict == onceward.Ignored:
 		say("No operation was configured for it, so it caused nothing.")
 	}
