@@ -123,6 +123,16 @@ func Contracts() []Contract {
 	)
 }
 
+// Names lists the names of all that is built in, in the order of the alphabet.
+func Names() []string {
+	var names []string
+	for _, c := range Contracts() {
+		names = append(names, c.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Find returns the contract of that name.
 func Find(name string) (Contract, bool) {
 	all := Contracts()

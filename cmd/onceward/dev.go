@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/onceward/onceward/internal/config"
@@ -72,7 +71,7 @@ func (d *devCommand) Run(ctx context.Context, a *app) error {
 	}
 	fmt.Fprintf(a.stdout, `Onceward is running. Nothing here is secret; do not expose it.
 
-  intake       %s{source}   sources: %s
+  intake       %s{source}   one source for each of %d senders: onceward providers list
   admin API    %s
   destination  %s (echo; deduplicates by Idempotency-Key)
   data         %s
@@ -80,9 +79,9 @@ func (d *devCommand) Run(ctx context.Context, a *app) error {
 Send a Stripe event five times, then look at its story:
 
   %s send --provider stripe --copies 5%s
-  %s events list
+  %s events list%s
 
-`, g.IntakeURL(), strings.Join(devSources(), ", "), g.AdminURL(), echo.url(), d.Data, os.Args[0], d.urlFlag(g), os.Args[0])
+`, g.IntakeURL(), len(provider.Names()), g.AdminURL(), echo.url(), d.Data, os.Args[0], d.urlFlag(g), os.Args[0], d.adminFlag(g))
 	<-ctx.Done()
 	return stop(g)
 }
@@ -94,20 +93,18 @@ func (d *devCommand) urlFlag(g *gateway.Gateway) string {
 	return " --url " + g.IntakeURL() + "stripe"
 }
 
-func devSources() []string {
-	var names []string
-	for _, c := range provider.Contracts() {
-		names = append(names, c.Name)
+func (d *devCommand) adminFlag(g *gateway.Gateway) string {
+	if d.AdminListen == devAdmin {
+		return ""
 	}
-	slices.Sort(names)
-	return names
+	return " --admin " + g.AdminURL()
 }
 
 // config is the configuration that dev runs with: a good first one to copy.
 func (d *devCommand) config(echo string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "store: %q\nintake: {listen: %q}\nadmin: {listen: %q}\nsources:\n", "sqlite:"+filepath.Join(d.Data, "onceward.db"), d.Listen, d.AdminListen)
-	for _, name := range devSources() {
+	for _, name := range provider.Names() {
 		fmt.Fprintf(&b, "  %s:\n    provider: %s\n    environment: development\n    on_stale: accept # samples are of a fixed day\n", name, name)
 		if secrets := provider.Trial(name); secrets != nil { // they protect nothing: everybody knows them
 			b.WriteString("    secrets:\n")
@@ -134,6 +131,6 @@ operations:
     source: [%s]
     destination: echo
 log: {level: warn, format: text}
-`, echo, strings.Join(devSources(), ", "))
+`, echo, strings.Join(provider.Names(), ", "))
 	return b.String()
 }

@@ -210,7 +210,7 @@ func TestCheckHoldsTheMemoryAgainstTheSender(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			warnings, err := cfg.Check(horizon)
+			warnings, err := cfg.Check([]string{"stripe", "github"}, horizon)
 			if c.fails == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), c.fails) {
 				t.Errorf("error %v, want %q", err, c.fails)
 			}

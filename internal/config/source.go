@@ -277,19 +277,22 @@ func (v *validator) distinct(stable map[string]string, s *Source) {
 }
 
 // Check holds every source against its sender's contract, which this package
-// does not know: horizon tells, for a provider, how long it retries by itself,
+// does not know: providers are the names there are, and horizon tells, for a provider, how long it retries by itself,
 // how far back a person can have it send again, and how long a memory its
 // contract recommends; ok is false for an unknown provider. The error, if any,
 // is of type [Problems]; warnings are about what works but forgets early.
-func (c *Config) Check(horizon func(provider string) (retry, manual, memory time.Duration, ok bool)) (warnings Problems, err error) {
+func (c *Config) Check(providers []string, horizon func(provider string) (retry, manual, memory time.Duration, ok bool)) (warnings Problems, err error) {
 	errs, warns := report{file: c.file, at: c.at}, report{file: c.file, at: c.at}
+	if len(c.Sources) == 0 {
+		warns.add("sources", "there is none, so that no delivery is taken")
+	}
 	for _, s := range c.Sources {
 		field := "sources." + s.Name
 		retry, manual, memory, ok := horizon(s.Provider)
 		keys := s.Retention.Keys
 		switch {
 		case !ok:
-			errs.add(field+".provider", "%q is not a provider; onceward providers lists them", shorten(s.Provider))
+			errs.add(field+".provider", "%q is not a provider; onceward providers list names them%s", shorten(s.Provider), nearest(s.Provider, providers))
 		case keys < retry:
 			errs.add(field+".retention.keys", "%s is shorter than %s, for which %s repeats a delivery by itself; a late copy would run again", formatDuration(keys), formatDuration(retry), s.Provider)
 		case keys < manual:

@@ -38,7 +38,7 @@ type plan struct {
 func newPlan(c *config.Config, published provider.Keys) (*plan, error) {
 	p := &plan{sources: map[string]*intake.Source{}, destinations: map[string]dispatch.Destination{}, routes: map[string][]string{}}
 	var err error
-	if p.warnings, err = c.Check(Horizon); err != nil {
+	if p.warnings, err = c.Check(provider.Names(), Horizon); err != nil {
 		return nil, err
 	}
 	var problems config.Problems
