@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/onceward/onceward/internal/api"
 )
@@ -11,8 +12,7 @@ type auditCommand struct {
 	Actor  string `help:"Only by this one: a token's name, local, intake, worker, gate, janitor, reconciler or late owner." placeholder:"NAME"`
 	Action string `help:"Only this: a transition such as T20, or erase, pause, \"keep *\"; a * may end it." placeholder:"ACTION"`
 	Event  string `help:"Only about this event, by any id." placeholder:"ID"`
-	Since  string `help:"Only at or after this time (RFC 3339)." placeholder:"TIME"`
-	Until  string `help:"Only before this time (RFC 3339)." placeholder:"TIME"`
+	period
 	paging
 }
 
@@ -25,7 +25,11 @@ func (c *auditCommand) Run(ctx context.Context, a *app) error {
 		}
 		c.Event = event.ID
 	}
-	query := filters("actor", c.Actor, "action", c.Action, "event", c.Event, "since", c.Since, "until", c.Until)
+	bounds, err := c.period.filters(time.Now())
+	if err != nil {
+		return err
+	}
+	query := filters(append(bounds, "actor", c.Actor, "action", c.Action, "event", c.Event)...)
 	return list(ctx, a, "/v1/audit", query, c.paging, []column[api.Audit]{
 		{"AT", func(x api.Audit) string { return moment(&x.At) }},
 		{"ACTOR", func(x api.Audit) string { return x.Actor }},

@@ -43,7 +43,7 @@ func (b *backfillCommand) Run(ctx context.Context, a *app) error {
 	if s.Backfill == nil {
 		return misuse("source %s has no backfill in %s: say with which token its sender's API may be asked", b.Source, b.Config)
 	}
-	since, err := backTo(b.Since, time.Now())
+	since, err := when("--since", b.Since, time.Now())
 	if err != nil {
 		return err
 	}
@@ -104,18 +104,6 @@ func (b *backfillCommand) bring(ctx context.Context, source *provider.Source, bo
 			return "", ctx.Err()
 		}
 	}
-}
-
-// backTo reads a duration or a time.
-func backTo(text string, now time.Time) (time.Time, error) {
-	if t, err := time.Parse(time.RFC3339, text); err == nil {
-		return t, nil
-	}
-	d, err := config.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return time.Time{}, misuse("--since %q is neither a duration such as 24h or 3d nor a time such as 2026-11-30T10:00:00Z", text)
-	}
-	return now.Add(-d), nil
 }
 
 // intakeOf is the URL under which this machine reaches a listener.

@@ -18,13 +18,20 @@ type conflictsCommand struct {
 
 type conflictsList struct {
 	Source string `help:"Only of this source." placeholder:"NAME"`
-	Event  string `help:"Only of this event." placeholder:"evt_…"`
+	Event  string `help:"Only of this event, by any id." placeholder:"ID"`
 	All    bool   `name:"decided" help:"Those that are decided as well."`
 	paging
 }
 
 // Run is called by the parser.
 func (c *conflictsList) Run(ctx context.Context, a *app) error {
+	if c.Event != "" {
+		event, err := findEvent(ctx, a, c.Event)
+		if err != nil {
+			return err
+		}
+		c.Event = event.ID
+	}
 	query := filters("source", c.Source, "event", c.Event)
 	if c.All {
 		query.Set("all", "true")

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
+	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/internal/api"
 )
 
@@ -29,32 +31,23 @@ type eventFilter struct {
 	Type    string `help:"Only of this type; a * may end it." placeholder:"TYPE"`
 	Status  string `help:"Only with this status: a state, or accepted, quarantined, ignored." placeholder:"STATUS"`
 	Query   string `name:"q" help:"Only with this id: ours, the sender's, or a downstream key." placeholder:"ID"`
-	Since   string `help:"Only received at or after this time (RFC 3339)." placeholder:"TIME"`
-	Until   string `help:"Only received before this time (RFC 3339)." placeholder:"TIME"`
+	period
 }
 
 // filter is the same for the API.
 func (f eventFilter) filter() (out api.Filter, err error) {
 	out = api.Filter{Source: f.Source, Account: f.Account, Type: f.Type, Status: f.Status, Q: f.Query}
-	for _, t := range []struct {
-		flag, text string
-		to         **time.Time
-	}{{"--since", f.Since, &out.Since}, {"--until", f.Until, &out.Until}} {
-		if t.text == "" {
-			continue
-		}
-		at, err := time.Parse(time.RFC3339, t.text)
-		if err != nil {
-			return out, misuse("%s must be a time such as 2026-12-01T09:00:00Z", t.flag)
-		}
-		*t.to = &at
-	}
-	return out, nil
+	out.Since, out.Until, err = f.bounds(time.Now())
+	return out, err
 }
 
 // Run is called by the parser.
 func (c *eventsList) Run(ctx context.Context, a *app) error {
-	query := filters("source", c.Source, "account", c.Account, "type", c.Type, "status", c.Status, "q", c.Query, "since", c.Since, "until", c.Until)
+	bounds, err := c.period.filters(time.Now())
+	if err != nil {
+		return err
+	}
+	query := filters(append(bounds, "source", c.Source, "account", c.Account, "type", c.Type, "status", c.Status, "q", c.Query)...)
 	return list(ctx, a, "/v1/events", query, c.paging, eventColumns())
 }
 
@@ -65,8 +58,20 @@ func eventColumns() []column[api.Event] {
 		{"SOURCE", func(e api.Event) string { return e.Source }},
 		{"TYPE", func(e api.Event) string { return e.Type }},
 		{"SENDER'S ID", func(e api.Event) string { return e.EventID }},
-		{"STATUS", func(e api.Event) string { return e.Status }},
+		{"STATUS", standing},
 		{"DELIVERIES", func(e api.Event) string { return strconv.Itoa(e.Deliveries) }},
 		{"CONFLICTS", func(e api.Event) string { return strconv.Itoa(e.Conflicts) }},
 	}
+}
+
+// standing is an event's status; one that was held and rejected is told apart
+// from one that no operation wanted, and what never had its effect from the rest.
+func standing(e api.Event) string {
+	switch {
+	case e.Status == onceward.Ignored.String() && e.Reason != "":
+		return e.Status + " (rejected)"
+	case e.Status == onceward.Completed.String() && len(e.Operations) > 0 && !slices.ContainsFunc(e.Operations, func(o api.Operation) bool { return !o.Superseded }):
+		return e.Status + " (superseded)"
+	}
+	return e.Status
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/onceward/onceward"
 	"github.com/onceward/onceward/internal/api"
@@ -23,19 +24,22 @@ type operationsList struct {
 	State string `help:"Only in this state." placeholder:"STATE"`
 	Name  string `help:"Only of this name." placeholder:"NAME"`
 	Event string `help:"Only of this event." placeholder:"evt_…"`
-	Since string `help:"Only of events received at or after this time (RFC 3339)." placeholder:"TIME"`
-	Until string `help:"Only of events received before this time (RFC 3339)." placeholder:"TIME"`
+	period
 	paging
 }
 
 // Run is called by the parser.
 func (c *operationsList) Run(ctx context.Context, a *app) error {
-	query := filters("state", c.State, "name", c.Name, "event", c.Event, "since", c.Since, "until", c.Until)
+	bounds, err := c.period.filters(time.Now())
+	if err != nil {
+		return err
+	}
+	query := filters(append(bounds, "state", c.State, "name", c.Name, "event", c.Event)...)
 	return list(ctx, a, "/v1/operations", query, c.paging, []column[api.Operation]{
 		{"OPERATION", func(o api.Operation) string { return o.ID }},
 		{"NAME", func(o api.Operation) string { return named(o) }},
-		{"STATE", func(o api.Operation) string { return o.State }},
-		{"ATTEMPT", func(o api.Operation) string { return strconv.Itoa(o.Attempt) }},
+		{"STATE", func(o api.Operation) string { return stateOf(o) }},
+		{"ATTEMPT", func(o api.Operation) string { return attempts(o.Attempt) }},
 		{"NEXT", func(o api.Operation) string { return moment(o.NextAt) }},
 		{"RESULT", func(o api.Operation) string { return o.Result }},
 		{"REASON", func(o api.Operation) string { return o.Reason }},
@@ -48,6 +52,30 @@ func named(o api.Operation) string {
 		return o.Name
 	}
 	return o.Name + "/" + o.Step
+}
+
+// stateOf tells what completed without its effect from what had it.
+func stateOf(o api.Operation) string {
+	if o.Superseded {
+		return o.State + " (superseded)"
+	}
+	return o.State
+}
+
+// tried says how often an operation was tried; none is not an attempt number 0.
+func tried(attempt int) string {
+	if attempt == 0 {
+		return "not attempted"
+	}
+	return "attempt " + strconv.Itoa(attempt)
+}
+
+// attempts is tried for a table.
+func attempts(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
 }
 
 type operationsShow struct {
@@ -105,6 +133,9 @@ func (c *operationsAbandon) Run(ctx context.Context, a *app) error {
 // operation calls the API about one operation and prints how it stands then.
 func (a *app) operation(id string, call func(path string, out *api.Operation) error) error {
 	if _, err := onceward.ParseOperationID(id); err != nil {
+		if _, event := onceward.ParseEventID(id); event == nil {
+			return misuse("%s is an event, which may have several operations; its story names them: onceward events show %s", id, id)
+		}
 		return usageError{err}
 	}
 	var out api.Operation
@@ -130,7 +161,7 @@ func tellOperation(b *strings.Builder, o api.Operation) {
 	if o.Destination != "" {
 		to = " at " + o.Destination
 	}
-	line(b, "  %s %s%s: %s, attempt %d, effect %s", o.ID, o.Name, to, o.State, o.Attempt, o.Effect)
+	line(b, "  %s %s%s: %s, %s, effect %s", o.ID, o.Name, to, stateOf(o), tried(o.Attempt), o.Effect)
 	disputed := ""
 	if o.Disputed {
 		disputed = "a late report contradicts what was decided since"

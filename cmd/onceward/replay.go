@@ -74,7 +74,7 @@ func tellReplayed(b *strings.Builder, r api.Replayed) {
 	if id == "" {
 		id = "(new)"
 	}
-	line(b, "  %-12s %s, %s, attempt %d", id, r.State, r.Key, r.Attempt)
+	line(b, "  %-12s %s, %s, %s", id, stateOf(r.Operation), r.Key, tried(r.Attempt))
 }
 
 // many replays what a filter finds, and tells how far it is.

@@ -23,7 +23,7 @@ func TestWhatCannotBeMeantIsMisuse(t *testing.T) {
 		{"a conflict's id that is none", "conflicts show 7", "con_"},
 		{"a bulk's id that is none", "replays show 7", "bulk_"},
 		{"a mode that is none", "events replay EVENT --mode again --reason x", "--mode"},
-		{"a time that is none", "events replay --since yesterday --reason x --expect 1", "--since must be a time"},
+		{"a time that is none", "events replay --since yesterday --reason x --expect 1", "--since \"yesterday\" is neither a duration such as 24h"},
 		{"nothing to erase", "events erase --reason x", "say which event"},
 		{"an erasure without a count", "events erase --account a --reason x", "--expect is missing"},
 		{"an event and a count", "events erase EVENT --reason x --expect 1", "cannot be meant"},
