@@ -184,6 +184,16 @@ func (o Operation) Expire(limits Limits, now time.Time) (Operation, string, erro
 	return next, transition, nil
 }
 
+// Under is the operation under the effect class that its step is configured
+// with today. A call that may be out keeps the class that it was made under,
+// unless that said that it may be repeated and today's does not.
+func (o Operation) Under(today Effect) Operation {
+	if !o.Intent || o.Effect == Keyed {
+		o.Effect = today
+	}
+	return o
+}
+
 func (o Operation) expire(limits Limits, now time.Time) (Operation, string, bool) {
 	switch {
 	case o.Intent && o.Effect != Keyed:

@@ -73,10 +73,7 @@ func (s *Store) Claim(ctx context.Context, r onceward.ClaimRequest) (leased []on
 }
 
 func (w *writer) take(o onceward.Operation, r onceward.ClaimRequest) (onceward.Operation, error) {
-	if !o.Intent {
-		o.Effect = r.Effect // what configuration says today; an open intent keeps its own
-	}
-	taken, transition, err := o.Take(r.Owner, r.Limits, r.Intend, w.now)
+	taken, transition, err := o.Under(r.Effect).Take(r.Owner, r.Limits, r.Intend, w.now)
 	if err != nil {
 		return o, err
 	}

@@ -79,6 +79,31 @@ var leaseCases = map[string]func(*suite){
 			s.Fatalf("result %q", o.Result)
 		}
 	},
+	"a call that may be out is not repeated once its destination is said not to deduplicate": func(s *suite) {
+		for effect, want := range map[onceward.Effect]bool{onceward.Unsafe: false, onceward.Lookup: true} {
+			id := s.one("e " + effect.String())
+			s.take("w1", onceward.Keyed)
+			s.clock.Advance(time.Minute)
+			if again := s.claim("w2", effect, 10); len(again) != 0 {
+				s.Errorf("%s: it was given to another owner", effect)
+			}
+			if o := s.want(id, onceward.UnknownOutcome); o.AskAt.IsZero() == want {
+				s.Errorf("%s: asked at %v", effect, o.AskAt)
+			}
+		}
+	},
+	"a call that was made unsafely is not repeated once its destination deduplicates": func(s *suite) {
+		id := s.one("e1", unsafely)
+		l := s.take("w1", onceward.Unsafe)
+		if _, err := s.Intend(ctx, l.Lease, time.Minute); err != nil {
+			s.Fatal(err)
+		}
+		s.clock.Advance(time.Minute)
+		if again := s.claim("w2", onceward.Keyed, 10); len(again) != 0 {
+			s.Error("it was given to another owner")
+		}
+		s.want(id, onceward.UnknownOutcome)
+	},
 	"an expired lease that nobody took still settles": func(s *suite) {
 		id := s.one("e1")
 		l := s.take("w1", onceward.Keyed)
