@@ -119,6 +119,12 @@ func (a *app) printBulk(out api.Bulk) error {
 		for _, did := range slices.Sorted(maps.Keys(out.Would)) {
 			line(&b, "  would be %-12s %d", did, out.Would[did])
 		}
+		for _, why := range slices.Sorted(maps.Keys(out.Refusals)) {
+			line(&b, "  refused, %d: %s", out.Refusals[why], why)
+		}
+		if out.Note != "" {
+			line(&b, "  %s", out.Note)
+		}
 		line(&b, "to do it: the same with --expect %d instead of --dry-run", out.Events)
 	} else {
 		line(&b, "%s %s: %s, %d of %d events", out.ID, out.Mode, out.State, out.Seen, out.Events)

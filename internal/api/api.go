@@ -26,6 +26,8 @@ type Options struct {
 	// Listen is the address that the API is served on. Without tokens a
 	// request must name it, or loopback, as its Host.
 	Listen string
+	// Sources are the configured sources' stable ids.
+	Sources []string
 	// Destinations are the configured destinations' names.
 	Destinations []string
 	// Routes tells each operation's destinations, step by step, by the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,8 @@ type Bulk struct {
 	Left      int            `json:"left" doc:"Events with nothing to do."`
 	Refused   int            `json:"refused" doc:"Events that may not be done so."`
 	Refusal   string         `json:"refusal,omitempty" doc:"Why the last of these was refused."`
+	Refusals  map[string]int `json:"refusals,omitempty" doc:"In a dry run: why, and how many events for each reason."`
+	Note      string         `json:"note,omitempty" doc:"What is odd about the filter."`
 	CreatedAt *time.Time     `json:"created_at"`
 	EndedAt   *time.Time     `json:"ended_at"`
 }
@@ -137,17 +140,23 @@ func (s *server) begin(ctx context.Context, b onceward.Bulk, expect *int, dry bo
 	if expect == nil && !dry {
 		return nil, invalid("expect is missing: how many events the filter finds; a dry run (dry_run: true) counts them")
 	}
-	would := map[string]int{}
+	would, refusals := map[string]int{}, map[string]int{}
 	err := s.each(ctx, b.Filter, func(e onceward.Event) error {
 		b.Expect++
-		return s.foresee(ctx, b, e, would)
+		refused, err := s.foresee(ctx, b, e, would)
+		if refused != nil {
+			would["refused"]++
+			refusals[reasonOf(refused, refusals)]++
+		}
+		return err
 	})
 	if err != nil {
 		return nil, s.fail(doing, err)
 	}
 	if dry {
 		out := s.bulkShape(b)
-		out.ID, out.State, out.Would, out.CreatedAt = "", "dry_run", would, nil
+		out.ID, out.State, out.Would, out.Refusals, out.CreatedAt = "", "dry_run", would, refusals, nil
+		out.Note = s.oddity(b)
 		return &answer[Bulk]{out}, nil
 	}
 	if b.Expect != *expect {
@@ -160,35 +169,53 @@ func (s *server) begin(ctx context.Context, b onceward.Bulk, expect *int, dry bo
 	return &answer[Bulk]{s.bulkShape(b)}, nil
 }
 
-// foresee adds what would happen to an event to the sums of a dry run.
-func (s *server) foresee(ctx context.Context, b onceward.Bulk, e onceward.Event, would map[string]int) error {
+// maxReasons bounds how many different reasons a dry run tells.
+const maxReasons = 20
+
+func reasonOf(refused error, known map[string]int) string {
+	reason := refused.Error()
+	if known[reason] == 0 && len(known) >= maxReasons {
+		return "other reasons"
+	}
+	return reason
+}
+
+// oddity is what a person who counts should know about a filter that finds nothing.
+func (s *server) oddity(b onceward.Bulk) string {
+	source := b.Filter.Source
+	if b.Expect > 0 || source == "" || len(s.Sources) == 0 || slices.Contains(s.Sources, source) {
+		return ""
+	}
+	return fmt.Sprintf("no source %q is configured, and nothing is recorded of one; configured are %s", source, strings.Join(s.Sources, ", "))
+}
+
+// foresee adds what would happen to an event to the sums of a dry run, or says
+// why it would be refused.
+func (s *server) foresee(ctx context.Context, b onceward.Bulk, e onceward.Event, would map[string]int) (refused, err error) {
 	if b.Mode == onceward.Erase {
-		if e.Erase(b.Decision) != nil {
-			would["refused"]++
-		} else {
-			would["erased"]++
+		if refused := e.Erase(b.Decision); refused != nil {
+			return refused, nil
 		}
-		return nil
+		would["erased"]++
+		return nil, nil
 	}
 	r := onceward.Replay{Decision: b.Decision, Mode: b.Mode, Operations: b.Operations, Held: b.Held(), KeyMemory: s.KeyMemory}
-	var err error
 	if b.Held() && e.Verdict == onceward.QuarantinedBy || len(b.Operations) > 0 {
 		if r.Reading, err = s.Reread(ctx, e); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	all, err := e.Replay(r, time.Now())
-	if err == nil {
-		err = onceward.Refusal(all)
+	all, refused := e.Replay(r, time.Now())
+	if refused == nil {
+		refused = onceward.Refusal(all)
 	}
-	if err != nil {
-		would["refused"]++
-		return nil
+	if refused != nil {
+		return refused, nil
 	}
 	for _, step := range all {
 		would[step.Did]++
 	}
-	return nil
+	return nil, nil
 }
 
 // each visits every event that a filter finds, page by page.

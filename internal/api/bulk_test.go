@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,6 +44,32 @@ func TestABulkBeginsOnlyWithTheCountThatWasExpected(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	refused(t, call(h, "GET", "/v1/replays/bulk_1", ""), 422, "bulk_")
+}
+
+// A count of refusals alone tells nobody what to mend.
+func TestADryRunSaysWhyEventsAreRefused(t *testing.T) {
+	s := newStore()
+	for i := range 3 {
+		s.add(start.AddDate(0, 0, i), fmt.Sprint("guid-", i), onceward.UnknownOutcome)
+	}
+	h := api.New(api.Options{Store: s, Sources: []string{"gh"}})
+	got := decode[api.Bulk](t, call(h, "POST", "/v1/replays", `{"filter":{"source":"gh"},"mode":"resume","reason":"mended","dry_run":true}`))
+	if len(got.Refusals) != 1 || got.Would["refused"] != 3 || got.Note != "" {
+		t.Fatalf("%+v", got)
+	}
+	for why, n := range got.Refusals {
+		if n != 3 || !strings.Contains(why, "operation work1") || !strings.Contains(why, "its outcome was unknown") {
+			t.Errorf("%d: %s", n, why)
+		}
+	}
+}
+
+func TestADryRunSaysThatASourceIsNotConfigured(t *testing.T) {
+	h := api.New(api.Options{Store: newStore(), Sources: []string{"gh", "pay"}})
+	got := decode[api.Bulk](t, call(h, "POST", "/v1/replays", `{"filter":{"source":"hg"},"mode":"resume","reason":"mended","dry_run":true}`))
+	if want := `no source "hg" is configured, and nothing is recorded of one; configured are gh, pay`; got.Note != want {
+		t.Errorf("%q", got.Note)
+	}
 }
 
 func TestADryRunOfAReplayChangesNothing(t *testing.T) {

@@ -246,3 +246,12 @@ func newDestination(d *config.Destination) (dispatch.Destination, error) {
 		Rate:    rate.Limit(d.Rate.PerSecond()), Burst: cmp.Or(min(d.Rate.Count, d.Concurrency), 1),
 	}, nil
 }
+
+// sources are the sources' names as the store knows them.
+func sources(c *config.Config) []string {
+	var all []string
+	for i := range c.Sources {
+		all = append(all, c.Sources[i].StableID)
+	}
+	return all
+}

@@ -265,7 +265,7 @@ func (g *Gateway) refresh() {
 // setAdmin makes the API anew from the current configuration.
 func (g *Gateway) setAdmin() {
 	handler := api.New(api.Options{
-		Store: g.store, Tokens: tokens(g.config), Listen: g.config.Admin.Listen, Destinations: names(g.config), Routes: g.work.plan.routes,
+		Store: g.store, Tokens: tokens(g.config), Listen: g.config.Admin.Listen, Sources: sources(g.config), Destinations: names(g.config), Routes: g.work.plan.routes,
 		Version: g.version, Log: g.log, Metrics: g.metrics.Handler(),
 		Wake: g.refresh, Reread: g.reread, RereadBody: g.intake.Reread, KeyMemory: g.work.plan.keyMemory(), Begun: g.bulk.Begun,
 	})
