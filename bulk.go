@@ -63,4 +63,6 @@ type Step struct {
 	Event     EventID
 	Reading   *Arrival
 	KeyMemory map[string]time.Duration
+	// Fault is why the event could not be read; then it is refused.
+	Fault string
 }

@@ -163,35 +163,41 @@ func (c Conflict) Revision(reading *Arrival, now time.Time, why string) []Replay
 func Newer(at, than time.Time) bool { return at.IsZero() || than.IsZero() || !at.Before(than) }
 
 // Coalesce says what a new sighting of an unchanged level trigger does to the
-// operations that it wants: nothing where one is still to run, for that one
-// will see what this announces; a run behind the one that is under way; else a
-// run now, in a generation of its own. Nothing but the sender's new signal
-// makes these keys.
+// operations that it wants: nothing where one is still to run that has a key of
+// which the other side knows nothing, for that one will see what this announces;
+// one run behind the one that is under way, or that may be answered from memory
+// when its key is sent again; else a run now, in a generation of its own.
+// Nothing but the sender's new signal makes these keys.
 func (e Event) Coalesce(wanted []Planned, now time.Time) []Replayed {
 	var all []Replayed
 	for _, p := range wanted {
 		next := Operation{ID: OperationID{Event: e.ID}, Name: p.Name, State: Received, Effect: p.Effect, Plan: p.Plan, DueAt: now, Changed: now, Reason: "seen again"}
-		last, found := Operation{}, false
+		next.Generation = e.nextGeneration(next)
+		ahead, hears := Operation{}, false
 		for _, o := range e.Operations {
-			if o.Name == p.Name && o.Revision == "" {
-				last, found = o, true
+			if o.sameWork(next) && (o.State.Open() || o.State == Quarantined) {
+				ahead, hears = o, hears || o.hears()
 			}
 		}
-		if found {
-			next.Generation = last.Generation + 1
-		}
-		switch {
-		case last.State == Received || last.State == FailedBeforeEffect || last.State == Quarantined:
+		if hears {
 			continue
-		case last.State == Processing || last.State == Dispatched:
-			followed := last
-			followed.Followed, followed.Changed = true, last.Changed
-			next.DueAt, next.Reason = Behind, "seen again while "+last.ID.String()+" was under way"
-			all = append(all, Replayed{From: last, To: followed, Did: Left, By: "T3"})
+		}
+		if ahead.State != 0 {
+			followed := ahead
+			followed.Followed = true
+			next.DueAt, next.Reason = Behind, "seen again while "+ahead.ID.String()+" was "+ahead.State.String()
+			all = append(all, Replayed{From: ahead, To: followed, Did: Left, By: "T3"})
 		}
 		all = append(all, Replayed{To: next, Did: Reexecuted, By: "T0b"})
 	}
 	return all
+}
+
+// hears reports whether what is said now is heard by an operation that is still
+// to run: its key was never sent, so nobody can answer it from memory.
+func (o Operation) hears() bool {
+	waits := o.State == Received || o.State == FailedBeforeEffect || o.State == Quarantined
+	return waits && o.Attempt == 0 && o.Redelivery == 0 && !o.Unknown && o.IntentAt.IsZero()
 }
 
 // Behind is when an operation is due that waits for another of its event to

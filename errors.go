@@ -25,6 +25,9 @@ var (
 	ErrConsent = errors.New("repeating may cause a second effect")
 	// ErrRepeated means that this very request was carried out before.
 	ErrRepeated = errors.New("this request was carried out already")
+	// ErrMismatch means that a request has the name of one that was carried out
+	// and asks for something else.
+	ErrMismatch = errors.New("another request was carried out under this name")
 	// ErrBadCursor means that a listing's cursor is not one that it gave out.
 	ErrBadCursor = errors.New("not a cursor of this listing")
 	// ErrUnavailable means that the store could not be reached or did not

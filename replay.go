@@ -182,19 +182,84 @@ func (e Event) Replay(r Replay, now time.Time) ([]Replayed, error) {
 	known := map[string]bool{}
 	for i, o := range e.Operations {
 		known[o.Name] = true
-		last := !slices.ContainsFunc(e.Operations[i+1:], func(later Operation) bool {
-			return later.Name == o.Name && later.Revision == o.Revision
-		})
-		if len(r.Operations) > 0 && !slices.Contains(r.Operations, o.Name) || !last && o.State == Completed {
-			continue
+		last := !slices.ContainsFunc(e.Operations[i+1:], o.sameWork)
+		switch {
+		case len(r.Operations) > 0 && !slices.Contains(r.Operations, o.Name):
+		case r.Mode == Reexecute:
+			all = append(all, e.reexecute(i, r, now)...)
+		case last || o.State != Completed:
+			all = append(all, o.replay(r, now)...)
 		}
-		all = append(all, o.replay(r, now)...)
 	}
 	added, err := e.release(r, known, now)
 	if err != nil {
 		return nil, err
 	}
 	return append(all, added...), nil
+}
+
+// sameWork reports whether two operations of one event do the same: then they
+// differ only in how often it was asked for.
+func (o Operation) sameWork(other Operation) bool {
+	return o.Name == other.Name && o.Revision == other.Revision
+}
+
+// nextGeneration is the first that no operation of the event with o's work has.
+// Those before the last may have any: what was given up stays in the list.
+func (e Event) nextGeneration(o Operation) int {
+	next := 0
+	for _, other := range e.Operations {
+		if other.sameWork(o) {
+			next = max(next, other.Generation+1)
+		}
+	}
+	return next
+}
+
+// reexecute runs the work of operation i anew, once for however many operations
+// have it: the last that ran begins the new generation, which takes the place of
+// every dead letter. Nothing begins while one of them may still have its effect,
+// or may have had it and nobody knows.
+func (e Event) reexecute(i int, r Replay, now time.Time) []Replayed {
+	o := e.Operations[i]
+	ran := func(other Operation) bool { return other.sameWork(o) && !other.Superseded }
+	last := !slices.ContainsFunc(e.Operations[i+1:], ran)
+	if o.Superseded && slices.ContainsFunc(e.Operations, ran) || !last && o.State == Completed {
+		return nil // another of them says what there is to run
+	}
+	left := func(err error, why string) []Replayed {
+		return []Replayed{{From: o, To: o, Did: Left, Why: why, Err: err}}
+	}
+	if o.State == Quarantined && !r.Held {
+		return left(nil, heldBack(o))
+	}
+	again, by, err := o.Reexecute(r.Decision, now)
+	if err != nil {
+		return left(err, err.Error())
+	}
+	for _, other := range e.Operations {
+		if other.sameWork(o) && other.State != Completed && other.State != DeadLettered {
+			err := fmt.Errorf("%w: operation %s does the same and is %s; let it end, or decide about it first", ErrNotAllowed, other.ID, other.State)
+			return left(err, err.Error())
+		}
+	}
+	again.Generation = e.nextGeneration(o)
+	var all []Replayed
+	if o.State == DeadLettered {
+		closed, by, err := o.Supersede(fmt.Sprintf("superseded by generation %d, which %s asked for", again.Generation, r.Actor), now)
+		if err != nil {
+			return left(err, err.Error())
+		}
+		all = append(all, Replayed{From: o, To: closed, Did: Superseded, By: by})
+	}
+	if last {
+		all = append(all, Replayed{To: again, Did: Reexecuted, By: by})
+	}
+	return all
+}
+
+func heldBack(o Operation) string {
+	return "it is held for a person (" + o.Reason + "); ask for status quarantined to let it go"
 }
 
 func (o Operation) replay(r Replay, now time.Time) []Replayed {
@@ -204,21 +269,7 @@ func (o Operation) replay(r Replay, now time.Time) []Replayed {
 	refused := func(err error) []Replayed { return left(err, err.Error()) }
 	switch {
 	case o.State == Quarantined && !r.Held:
-		return left(nil, "it is held for a person ("+o.Reason+"); ask for status quarantined to let it go")
-	case r.Mode == Reexecute:
-		again, by, err := o.Reexecute(r.Decision, now)
-		if err != nil {
-			return refused(err)
-		}
-		all := []Replayed{{To: again, Did: Reexecuted, By: by}}
-		if o.State == DeadLettered {
-			closed, by, err := o.Supersede(fmt.Sprintf("superseded by generation %d, which %s asked for", again.Generation, r.Actor), now)
-			if err != nil {
-				return refused(err)
-			}
-			all = append([]Replayed{{From: o, To: closed, Did: Superseded, By: by}}, all...)
-		}
-		return all
+		return left(nil, heldBack(o))
 	case o.State == Completed && r.Mode == Redeliver:
 		again, by, err := o.Redeliver(r.Decision, r.KeyMemory[o.Name], now)
 		if err != nil {

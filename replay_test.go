@@ -111,6 +111,62 @@ func TestAReplayIsOfTheLastOfEachNameAndContent(t *testing.T) {
 	}
 }
 
+// Whatever stands in which order, one re-execution begins for each work, under a
+// generation that nothing has, and only when all the others have ended.
+func TestOneReexecutionForHoweverManyOperationsDoTheSame(t *testing.T) {
+	var some []onceward.Operation
+	for _, o := range standings() {
+		o.Name, o.Stream = "a", 0
+		if !o.Superseded {
+			some = append(some, o)
+		}
+	}
+	begun := 0
+	for _, one := range some {
+		for _, two := range some {
+			for _, superseded := range []bool{false, true} {
+				one, two := one, two
+				one.ID, two.ID, two.Generation = onceward.OperationID{Event: 1, N: 1}, onceward.OperationID{Event: 1, N: 2}, one.Generation+1
+				last := onceward.Operation{ID: onceward.OperationID{Event: 1, N: 3}, Name: "a", State: onceward.Completed, Effect: onceward.Keyed, Superseded: true, Generation: two.Generation + 1}
+				e := onceward.Event{ID: 1, Verdict: onceward.Accepted, Operations: []onceward.Operation{one, two}}
+				if superseded {
+					e.Operations = append(e.Operations, last)
+				}
+				all, err := e.Replay(onceward.Replay{Decision: consent, Mode: onceward.Reexecute, Held: true}, noon)
+				if err != nil {
+					t.Fatal(err)
+				}
+				runs, closed := 0, 0
+				for _, r := range all {
+					switch r.Did {
+					case onceward.Reexecuted:
+						runs++
+						if r.To.Generation <= e.Operations[len(e.Operations)-1].Generation {
+							t.Errorf("generation %d is taken: %+v", r.To.Generation, e.Operations)
+						}
+					case onceward.Superseded:
+						closed++
+					}
+				}
+				ended := func(o onceward.Operation) bool {
+					return o.State == onceward.Completed || o.State == onceward.DeadLettered
+				}
+				want := 0
+				if ended(one) && ended(two) {
+					want = 1
+				}
+				if runs != want || want == 0 && closed > 0 {
+					t.Fatalf("%d runs, %d closed, want %d of %+v", runs, closed, want, e.Operations)
+				}
+				begun += runs
+			}
+		}
+	}
+	if begun == 0 {
+		t.Error("nothing ran, so this test shows nothing")
+	}
+}
+
 func TestTheAgeOfAnArrival(t *testing.T) {
 	day := 24 * time.Hour
 	for name, c := range map[string]struct {

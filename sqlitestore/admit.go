@@ -116,11 +116,7 @@ func (w *writer) admitNew(a *onceward.Admission, r *onceward.Arrival, e newEvent
 	} else {
 		q.blob(e.body[:])
 	}
-	eventID := cmp.Or(r.Shown, r.Key.EventID)
-	if r.HideID {
-		eventID = ""
-	}
-	if err := q.int(source).text(r.Key.Mode).text(r.Key.Account).text(eventID).text(r.Type).text(r.Version).time(r.OccurredAt).
+	if err := q.int(source).text(r.Key.Mode).text(r.Key.Account).text(shownID(r)).text(r.Type).text(r.Version).time(r.OccurredAt).
 		blob(r.Content[:]).int(int64(verdict)).text(reason).int(at.segment).int(at.slot).optional(int64(r.Item)).optional(int64(r.Of)).
 		text(a.Secret).text(a.Remote).int(a.At.UnixMicro()).int(int64(a.Keys / time.Microsecond)).time(forgetAt).run(); err != nil {
 		return onceward.Admitted{}, err
@@ -139,6 +135,14 @@ func (w *writer) admitNew(a *onceward.Admission, r *onceward.Arrival, e newEvent
 	}
 	w.fresh[r.Digest] = freshEvent{id, r.Content, result}
 	return result, nil
+}
+
+// shownID is how people know an arrival: the sender's id, where it has one.
+func shownID(r *onceward.Arrival) string {
+	if r.HideID {
+		return ""
+	}
+	return cmp.Or(r.Shown, r.Key.EventID)
 }
 
 const insertOperation = `INSERT INTO operation (event, n, label, generation, state, effect, fence, attempt, budget, intent, owner, due_at, changed, plan, intent_at)

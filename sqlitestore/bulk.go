@@ -44,14 +44,19 @@ func scanBulk(s *stmt) onceward.Bulk {
 // carried out by [Store.StepBulk].
 func (s *Store) BeginBulk(ctx context.Context, b onceward.Bulk) (onceward.Bulk, error) {
 	err := s.write(ctx, func(w *writer) error {
-		if err := w.once(b.Decision); err != nil {
+		f := b.Filter
+		asked := asking("bulk", b.Mode, f.Source, f.Account, f.Type, f.Status, f.Search, f.Since.UnixMicro(), f.Until.UnixMicro(), b.Operations, b.Decision.Consent)
+		if err := w.unasked(b.Decision, asked); err != nil {
+			return err
+		}
+		if err := w.once(b.Decision, asked); err != nil {
 			return err
 		}
 		b.ID, b.At = int64(w.ids.Next(w.now)), w.now
 		if b.Filter.Until.IsZero() || b.Filter.Until.After(w.now) {
 			b.Filter.Until = w.now // what arrives later was not confirmed
 		}
-		f := b.Filter
+		f = b.Filter
 		if err := w.c.q(insertBulk).int(b.ID).time(b.At).int(int64(b.Mode)).string(b.Decision.Actor).string(b.Decision.Reason).bool(b.Decision.Consent).
 			string(f.Source).string(f.Account).string(f.Type).string(f.Status).string(f.Search).time(f.Since).time(f.Until).
 			string(strings.Join(b.Operations, ",")).int(int64(b.Expect)).run(); err != nil {
@@ -144,41 +149,72 @@ func (s *Store) CancelBulk(ctx context.Context, id int64, d onceward.Decision) (
 // the same transaction, so that a crash neither skips nor repeats one. next is
 // where it goes on; with last it is done. ErrFenced means that the bulk is not
 // where the caller thinks it is: cancelled, or stepped by another.
+//
+// An event at which the store fails is counted as refused, and the step is done
+// again without it: one event never stops a bulk, nor those behind it. Only a
+// store that is away altogether does.
 func (s *Store) StepBulk(ctx context.Context, known onceward.Bulk, steps []onceward.Step, next string, last bool) (onceward.Bulk, error) {
-	var b onceward.Bulk
-	err := s.write(ctx, func(w *writer) (err error) {
-		if b, err = w.c.bulk(known.ID); err != nil {
+	faults := map[int]error{}
+	for {
+		var b onceward.Bulk
+		at, fault := -1, error(nil)
+		err := s.write(ctx, func(w *writer) (err error) {
+			b, at, fault, err = w.stepBulkOnce(known, steps, faults, next, last)
 			return err
+		})
+		if err == nil || at < 0 || away(fault) {
+			return b, err
 		}
-		if !b.Ended.IsZero() || b.Cursor != known.Cursor || b.Seen != known.Seen {
-			return fmt.Errorf("%s: %w", b, onceward.ErrFenced)
-		}
-		cursor := b.Cursor
-		for _, step := range steps {
-			changed, err := w.stepBulk(b, step)
-			if err != nil && !isRefusal(err) {
-				return err
+		faults[at] = fault
+	}
+}
+
+// stepBulkOnce does a step but for the events of which a fault is known. at is
+// the event at which it failed; -1 when it was none of them.
+func (w *writer) stepBulkOnce(known onceward.Bulk, steps []onceward.Step, faults map[int]error, next string, last bool) (b onceward.Bulk, at int, fault, err error) {
+	if b, err = w.c.bulk(known.ID); err != nil {
+		return b, -1, nil, err
+	}
+	if !b.Ended.IsZero() || b.Cursor != known.Cursor || b.Seen != known.Seen {
+		return b, -1, nil, fmt.Errorf("%s: %w", b, onceward.ErrFenced)
+	}
+	cursor := b.Cursor
+	for i, step := range steps {
+		changed, err := false, faults[i]
+		if err == nil {
+			if changed, err = w.stepBulk(b, step); err != nil && !isRefusal(err) {
+				if inVocabulary(err) { // what it had written must not be committed
+					err = fmt.Errorf("unexpected: %v", err)
+				}
+				return b, i, err, err
 			}
-			b.Seen++
-			switch {
-			case err != nil:
-				b.Refused, b.Refusal = b.Refused+1, err.Error()
-			case changed:
-				b.Changed++
-			default:
-				b.Left++
-			}
 		}
-		b.Cursor = next
-		if last {
-			b.Ended = w.now
+		b.Seen++
+		switch {
+		case err != nil:
+			b.Refused, b.Refusal = b.Refused+1, refusal(step.Event, err)
+		case changed:
+			b.Changed++
+		default:
+			b.Left++
 		}
-		if err := w.saveBulk(b, cursor); err != nil || !last {
-			return err
-		}
-		return w.auditBulk(b, fmt.Sprintf("%s ended: %d changed, %d left, %d refused", b.Mode, b.Changed, b.Left, b.Refused), b.Decision)
-	})
-	return b, err
+	}
+	b.Cursor = next
+	if last {
+		b.Ended = w.now
+	}
+	if err := w.saveBulk(b, cursor); err != nil || !last {
+		return b, -1, nil, err
+	}
+	return b, -1, nil, w.auditBulk(b, fmt.Sprintf("%s ended: %d changed, %d left, %d refused", b.Mode, b.Changed, b.Left, b.Refused), b.Decision)
+}
+
+// refusal is what a bulk tells of an event that it could not change.
+func refusal(id onceward.EventID, err error) string {
+	if isRefusal(err) {
+		return err.Error()
+	}
+	return fmt.Sprintf("event %s: the store failed at it, and nothing of it was changed: %v", id, err)
 }
 
 // isRefusal tells what the rules refuse from what the store cannot do.
@@ -189,12 +225,18 @@ func isRefusal(err error) bool {
 func (w *writer) stepBulk(b onceward.Bulk, step onceward.Step) (changed bool, err error) {
 	d := b.Decision
 	d.Evidence = b.String() // whose work a row in the audit log was
+	if step.Fault != "" {
+		return false, fmt.Errorf("event %s: %w: %s", step.Event, onceward.ErrNotAllowed, step.Fault)
+	}
 	if b.Mode == onceward.Erase {
 		return true, w.erase(step.Event, d)
 	}
 	all, err := w.replay(step.Event, onceward.Replay{
 		Decision: d, Mode: b.Mode, Operations: b.Operations, Held: b.Held(), Reading: step.Reading, KeyMemory: step.KeyMemory,
 	})
+	if err == nil {
+		err = w.advanceAll() // a stream that cannot go on is this event's fault, not the step's
+	}
 	return slices.ContainsFunc(all, func(r onceward.Replayed) bool { return r.Did != onceward.Left }), err
 }
 

@@ -82,21 +82,26 @@ func (w *writer) sighted(a *onceward.Admission, r *onceward.Arrival, result *onc
 	return nil
 }
 
-const updatePlace = `UPDATE event SET segment = ?2, slot = ?3 WHERE id = ?1`
+const (
+	updatePlace = `UPDATE event SET segment = ?2, slot = ?3 WHERE id = ?1`
+	// What is delivered after an erasure can be erased in its turn.
+	updateAnew = `UPDATE event SET content = ?2, account = ?3, event_id = ?4, erased = NULL WHERE id = ?1 AND erased IS NOT NULL`
+)
 
 // coalesce runs a level trigger again, once for however many sightings there are
 // before it runs. The payload is recorded anew, because the first one's time
-// may be over when the run needs it.
+// may be over when the run needs it, or it may have been erased: that took what
+// was delivered until then, and this is a new delivery.
 func (w *writer) coalesce(a *onceward.Admission, r *onceward.Arrival, result *onceward.Admitted) error {
 	e, err := w.c.event(result.Event)
 	if err != nil {
 		return err
 	}
-	if e.Verdict == onceward.QuarantinedBy || !e.Erased.IsZero() {
+	if e.Verdict == onceward.QuarantinedBy {
 		return nil
 	}
 	steps := e.Coalesce(r.Operations, w.now)
-	if len(steps) == 0 {
+	if len(steps) == 0 && e.Erased.IsZero() {
 		return nil
 	}
 	at, err := w.addLate(e.ID, onceward.Payload{Header: a.Header, Body: r.Raw}, a.At.Add(a.Payloads))
@@ -106,10 +111,27 @@ func (w *writer) coalesce(a *onceward.Admission, r *onceward.Arrival, result *on
 	if err := w.c.q(updatePlace).int(int64(e.ID)).int(at.segment).int(at.slot).run(); err != nil {
 		return err
 	}
+	if !e.Erased.IsZero() {
+		if err := w.anew(e.ID, r); err != nil {
+			return err
+		}
+	}
+	if len(steps) == 0 { // what is held takes this delivery along
+		return nil
+	}
 	if err := w.carryOut(steps, nil, onceward.Decision{Actor: "intake", Reason: "the level trigger was seen again"}); err != nil {
 		return err
 	}
 	result.Verdict, result.Again = onceward.Accepted, true
 	result.Operations, err = w.operations(e.ID)
 	return err
+}
+
+// anew makes an event that was erased one of what is delivered now.
+func (w *writer) anew(id onceward.EventID, r *onceward.Arrival) error {
+	eventID := shownID(r)
+	if err := w.c.q(updateAnew).int(int64(id)).blob(r.Content[:]).text(r.Key.Account).text(eventID).run(); err != nil {
+		return err
+	}
+	return w.renamed(id, "", eventID)
 }

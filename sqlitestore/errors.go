@@ -20,7 +20,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 func vocabulary() []error {
 	return []error{
 		onceward.ErrNotFound, onceward.ErrFenced, onceward.ErrNotDue, onceward.ErrNotAllowed, onceward.ErrConsent,
-		onceward.ErrBadCursor, onceward.ErrUnavailable,
+		onceward.ErrRepeated, onceward.ErrMismatch, onceward.ErrBadCursor, onceward.ErrUnavailable,
 	}
 }
 
@@ -64,3 +64,17 @@ var errNoTransaction = errors.New("the transaction is gone")
 // isStoreFault reports whether err came from below, so that the transaction
 // cannot go on, rather than from a rule that refused one request.
 func isStoreFault(err error) bool { return err != nil && !inVocabulary(err) }
+
+// away reports whether err says that the store as a whole cannot write now,
+// rather than that it failed at what one event is made of.
+func away(err error) bool {
+	for _, known := range []error{
+		sqlite3.FULL, syscall.ENOSPC, syscall.EDQUOT, sqlite3.READONLY, syscall.EROFS, sqlite3.IOERR, sqlite3.NOMEM, sqlite3.BUSY, sqlite3.LOCKED,
+		sqlite3.CANTOPEN, sqlite3.PROTOCOL, sqlite3.INTERRUPT, context.Canceled, context.DeadlineExceeded, batch.ErrStopped, errBroken, errNoTransaction,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}

@@ -2,6 +2,8 @@ package sqlitestore
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -10,28 +12,31 @@ import (
 
 // Retry makes an operation due again with the same key, on a person's word.
 func (s *Store) Retry(ctx context.Context, id onceward.OperationID, d onceward.Decision) (onceward.Operation, error) {
-	return s.decide(ctx, id, d, "", func(o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
+	return s.decide(ctx, id, d, asking("retry", id, d.Consent), "", func(o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
 		return o.Retry(d, now)
 	})
 }
 
 // Resolve records what a person found out about an operation's outcome.
 func (s *Store) Resolve(ctx context.Context, id onceward.OperationID, completed bool, result string, d onceward.Decision) (onceward.Operation, error) {
-	return s.decide(ctx, id, d, result, func(o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
+	return s.decide(ctx, id, d, asking("resolve", id, completed, result), result, func(o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
 		return o.Resolve(completed, result, d, now)
 	})
 }
 
 // Abandon gives an operation up, on a person's word.
 func (s *Store) Abandon(ctx context.Context, id onceward.OperationID, d onceward.Decision) (onceward.Operation, error) {
-	return s.decide(ctx, id, d, "", func(o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
+	return s.decide(ctx, id, d, asking("abandon", id), "", func(o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
 		return o.Abandon(d, now)
 	})
 }
 
-func (s *Store) decide(ctx context.Context, id onceward.OperationID, d onceward.Decision, result string, change func(onceward.Operation, time.Time) (onceward.Operation, string, error)) (onceward.Operation, error) {
+func (s *Store) decide(ctx context.Context, id onceward.OperationID, d onceward.Decision, asked [32]byte, result string, change func(onceward.Operation, time.Time) (onceward.Operation, string, error)) (onceward.Operation, error) {
 	var decided onceward.Operation
 	err := s.write(ctx, func(w *writer) error {
+		if err := w.unasked(d, asked); err != nil {
+			return err
+		}
 		o, err := w.operation(id)
 		if err != nil {
 			return err
@@ -40,7 +45,7 @@ func (s *Store) decide(ctx context.Context, id onceward.OperationID, d onceward.
 		if decided, transition, err = change(o, w.now); err != nil {
 			return fmt.Errorf("operation %s: %w", id, err)
 		}
-		if err := w.once(d); err != nil {
+		if err := w.once(d, asked); err != nil {
 			return err
 		}
 		if err := w.move(o, decided); err != nil {
@@ -58,7 +63,8 @@ func (s *Store) decide(ctx context.Context, id onceward.OperationID, d onceward.
 }
 
 const (
-	insertRequest = `INSERT INTO request (actor, name, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`
+	insertRequest = `INSERT INTO request (actor, name, asked, at) VALUES (?, ?, ?, ?)`
+	selectRequest = `SELECT asked FROM request WHERE actor = ? AND name = ?`
 	// There are few: people make them.
 	forgetRequests = `DELETE FROM request WHERE at < ?`
 )
@@ -66,17 +72,38 @@ const (
 // requestMemory is how long a request's name is known.
 const requestMemory = 30 * 24 * time.Hour
 
-// once refuses a request that was carried out before. It is asked when nothing
-// else can refuse it any more and nothing is written yet.
-func (w *writer) once(d onceward.Decision) error {
+// asking is the print of what a request asks for. Why somebody asks is not in
+// it: that is said anew each time.
+func asking(what string, of ...any) [32]byte {
+	text, _ := json.Marshal(append([]any{what}, of...)) // of names, numbers and truth values: cannot fail
+	return sha256.Sum256(text)
+}
+
+// unasked refuses a request that was carried out before, whatever has become of
+// its event since, and one that only has the name of another.
+func (w *writer) unasked(d onceward.Decision, asked [32]byte) error {
 	if d.Once == "" {
 		return nil
 	}
-	if err := w.c.q(insertRequest).string(d.Actor).string(d.Once).time(w.now).run(); err != nil {
+	var known [32]byte
+	found, err := w.c.q(selectRequest).string(d.Actor).string(d.Once).row(func(s *stmt) { copy(known[:], s.ColumnRawBlob(0)) })
+	switch {
+	case err != nil || !found:
 		return err
+	case known != asked:
+		return fmt.Errorf("request %q: %w", d.Once, onceward.ErrMismatch)
 	}
-	if w.c.Changes() == 0 {
-		return fmt.Errorf("request %q: %w", d.Once, onceward.ErrRepeated)
+	return fmt.Errorf("request %q: %w", d.Once, onceward.ErrRepeated)
+}
+
+// once remembers a request by its name. It is called when nothing can refuse it
+// any more and nothing is written yet: what was refused leaves its name free.
+func (w *writer) once(d onceward.Decision, asked [32]byte) error {
+	if d.Once == "" {
+		return nil
+	}
+	if err := w.c.q(insertRequest).string(d.Actor).string(d.Once).blob(asked[:]).time(w.now).run(); err != nil {
+		return err
 	}
 	return w.c.q(forgetRequests).time(w.now.Add(-requestMemory)).run()
 }

@@ -62,6 +62,10 @@ func (c *conn) replayed(e eventRow, r onceward.Replay, now time.Time) ([]oncewar
 // replay carries a replay out. When it returns an error of the vocabulary,
 // nothing was changed: all that can be refused is asked before the first write.
 func (w *writer) replay(id onceward.EventID, r onceward.Replay) ([]onceward.Replayed, error) {
+	asked := asking("replay", id, r.Mode, r.Operations, r.Consent)
+	if err := w.unasked(r.Decision, asked); err != nil {
+		return nil, err
+	}
 	e, err := w.c.event(id)
 	if err != nil {
 		return nil, err
@@ -73,7 +77,7 @@ func (w *writer) replay(id onceward.EventID, r onceward.Replay) ([]onceward.Repl
 	if err := onceward.Refusal(all); err != nil {
 		return all, fmt.Errorf("event %s: %w", id, err)
 	}
-	if err := w.once(r.Decision); err != nil {
+	if err := w.once(r.Decision, asked); err != nil {
 		return nil, err
 	}
 	r.Decision.Mode = r.Mode // so that the audit log tells a redelivery from a second effect

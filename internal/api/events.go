@@ -37,7 +37,7 @@ type Credential struct {
 
 // Once is the part of a request that names it, so that it is carried out once.
 type Once struct {
-	IdempotencyKey string `header:"Idempotency-Key" maxLength:"255" doc:"Names this request: a second one with the same name changes nothing and is answered 409. Without it each request counts."`
+	IdempotencyKey string `header:"Idempotency-Key" maxLength:"255" doc:"Names this request: a second one with the same name changes nothing and is answered 409, or 422 when it asks for something else. Without it each request counts."`
 }
 
 // Paging is the part of a request that says which page it wants.

@@ -25,6 +25,7 @@ func statuses() []answerFor {
 		{onceward.ErrConsent, http.StatusConflict, "; to repeat it nevertheless, send accept_duplicate_risk: true"},
 		{onceward.ErrNotAllowed, http.StatusConflict, ""},
 		{onceward.ErrRepeated, http.StatusConflict, "; nothing more was done. Ask anew without its Idempotency-Key, or with another, if it is meant a second time"},
+		{onceward.ErrMismatch, http.StatusUnprocessableEntity, "; nothing was done. Each decision needs an Idempotency-Key of its own"},
 		{onceward.ErrFenced, http.StatusConflict, "; it changed meanwhile, look again"},
 		{onceward.ErrBadCursor, http.StatusUnprocessableEntity, "; pass the next of the page before as after"},
 		{onceward.ErrUnavailable, http.StatusServiceUnavailable, ""},

@@ -41,6 +41,7 @@ const (
 	stepEvents = 25
 	stepPause  = 25 * time.Millisecond // with stepEvents: no more than a thousand events a second
 	lookEvery  = 5 * time.Second
+	rereads    = 3
 )
 
 // New returns a runner; Begun may be called before Run.
@@ -99,8 +100,10 @@ func (r *Runner) step(ctx context.Context) (more bool, err error) {
 	for i, e := range events {
 		steps[i] = onceward.Step{Event: e.ID, KeyMemory: r.KeyMemory()}
 		if b.Mode != onceward.Erase && (b.Held() && e.Verdict == onceward.QuarantinedBy || len(b.Operations) > 0) {
-			if steps[i].Reading, err = r.Reread(ctx, e); err != nil {
-				return true, err
+			if steps[i].Reading, err = r.reread(ctx, e); ctx.Err() != nil {
+				return true, ctx.Err()
+			} else if err != nil {
+				steps[i].Fault = "it could not be read: " + err.Error()
 			}
 		}
 	}
@@ -115,4 +118,21 @@ func (r *Runner) step(ctx context.Context) (more bool, err error) {
 		r.Log.Info("a bulk ended", "bulk", after.String(), "mode", after.Mode.String(), "changed", after.Changed, "left", after.Left, "refused", after.Refused)
 	}
 	return true, nil
+}
+
+// reread reads an event, a few times if need be: what passes should not count
+// against it, and what does not pass must not stop those behind it. When the
+// whole store is away the step fails, and all of it is done again.
+func (r *Runner) reread(ctx context.Context, e onceward.Event) (a *onceward.Arrival, err error) {
+	for range rereads {
+		if a, err = r.Reread(ctx, e); err == nil {
+			return a, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(stepPause):
+		}
+	}
+	return nil, err
 }

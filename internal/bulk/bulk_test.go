@@ -154,6 +154,29 @@ func TestAFaultIsTriedAgainAndNothingIsSkipped(t *testing.T) {
 	}
 }
 
+// What cannot be read is told of in its step; a fault that passes is not.
+func TestAnEventThatCannotBeReadStopsNobody(t *testing.T) {
+	s := &store{events: 3, held: true, bulk: onceward.Bulk{ID: 7, Mode: onceward.Resume, Filter: onceward.EventQuery{Status: "quarantined"}}}
+	asked := map[onceward.EventID]int{}
+	run(t, s, func(r *bulk.Runner) {
+		read := r.Reread
+		r.Reread = func(ctx context.Context, e onceward.Event) (*onceward.Arrival, error) {
+			if asked[e.ID]++; e.ID == 2 || e.ID == 3 && asked[e.ID] == 1 {
+				return nil, errors.New("its segment is damaged")
+			}
+			return read(ctx, e)
+		}
+	})
+	if len(s.steps) != 1 || s.bulk.Ended.IsZero() {
+		t.Fatalf("%d steps, %+v", len(s.steps), s.bulk)
+	}
+	for i, step := range s.steps[0] {
+		if broken := i == 1; (step.Fault != "") != broken || (step.Reading == nil) != broken {
+			t.Errorf("%+v", step)
+		}
+	}
+}
+
 func TestASearchHasOneStep(t *testing.T) {
 	s := &store{events: 60, bulk: onceward.Bulk{ID: 7, Mode: onceward.Resume, Filter: onceward.EventQuery{Search: "evt_1"}}}
 	run(t, s)

@@ -47,20 +47,6 @@ func (s *suite) decideConflict(id int64, keep onceward.Keep, reading *onceward.A
 
 var consented = onceward.Decision{Actor: "ops", Reason: "both count", Consent: true}
 
-func coalescing(a *onceward.Admission) { a.Coalesce = true }
-
-// see admits a copy of a level trigger.
-func (s *suite) see(id string) onceward.Admitted {
-	s.Helper()
-	a := s.admission(s.arrival(id, "item changed"))
-	coalescing(a)
-	got, err := s.Admit(ctx, a)
-	if err != nil {
-		s.Fatal(err)
-	}
-	return got[0]
-}
-
 var conflictCases = map[string]func(*suite){
 	"case 74: before any effect, keeping the first lets it run": func(s *suite) {
 		id := s.one("e1")
@@ -289,63 +275,6 @@ var conflictCases = map[string]func(*suite){
 		if err != nil || len(rivals) != 1 || string(rivals[0].Payload.Body) != "other" {
 			s.Fatalf("%+v, %v", rivals, err)
 		}
-	},
-	"a level trigger runs again, never two at a time, and bursts merge": func(s *suite) {
-		first := s.see("item")
-		id := onceward.OperationID{Event: first.Event, N: 1}
-		for range 3 { // while it waits
-			if got := s.see("item"); got.Verdict != onceward.Duplicate || got.Again {
-				s.Fatalf("%+v", got)
-			}
-		}
-		l := s.take("w", onceward.Keyed)
-		if got := s.see("item"); got.Verdict != onceward.Accepted || !got.Again || len(got.Operations) != 2 {
-			s.Fatalf("while it runs: %+v", got)
-		}
-		for range 3 { // while one waits behind it
-			if got := s.see("item"); got.Verdict != onceward.Duplicate {
-				s.Fatalf("%+v", got)
-			}
-		}
-		if leased := s.claim("w", onceward.Keyed, 10); len(leased) != 0 {
-			s.Fatal("two at a time")
-		}
-		s.settle(l, onceward.Succeeded("r1"))
-		again := s.take("w", onceward.Keyed)
-		if again.Operation.ID.N != 2 || s.key(again.Operation.ID) == s.key(id) || string(again.Payload.Body) != "item changed" {
-			s.Fatalf("%+v", again)
-		}
-		s.settle(again, onceward.Succeeded("r2"))
-		if got := s.see("item"); got.Verdict != onceward.Accepted {
-			s.Fatalf("after it: %+v", got)
-		}
-		s.counts("received=1 completed=2")
-	},
-	"a run that waits behind another survives its owner, its failures and a restart": func(s *suite) {
-		s.see("item")
-		l := s.take("w", onceward.Keyed)
-		s.see("item")
-		s.settle(l, onceward.NotApplied("503", s.clock.Now()))
-		l = s.take("w", onceward.Keyed)
-		if l.Operation.ID.N != 1 {
-			s.Fatalf("%+v", l)
-		}
-		s.reopen()
-		l = s.take("w2", onceward.Keyed)
-		if l.Operation.ID.N != 1 {
-			s.Fatalf("%+v", l)
-		}
-		s.settle(l, onceward.Refused("422"))
-		if l := s.take("w2", onceward.Keyed); l.Operation.ID.N != 2 {
-			s.Fatalf("%+v", l)
-		}
-	},
-	"without coalesce the same is a copy": func(s *suite) {
-		s.done("e1")
-		if got := s.admit(s.arrival("e1", `{"id":"e1"}`))[0]; got.Verdict != onceward.Duplicate || got.Again {
-			s.Fatalf("%+v", got)
-		}
-		s.counts("completed=1")
 	},
 }
 

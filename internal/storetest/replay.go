@@ -112,33 +112,6 @@ var replayCases = map[string]func(*suite){
 			s.settle(l, onceward.Refused("answered 422"))
 		}
 	},
-	"one click is one, however often it is sent; two clicks are two": func(s *suite) {
-		id, other := s.done("e1"), s.dead("e2")
-		click := func(name string) func(*onceward.Replay) { return func(r *onceward.Replay) { r.Once = name } }
-		for _, name := range []string{"click 1", "click 2"} {
-			s.replay(id.Event, onceward.Redeliver, click(name))
-			s.settle(s.take("w", onceward.Keyed), onceward.Succeeded("r"))
-			s.reopen()
-			if _, err := s.Replay(ctx, id.Event, replayOf(onceward.Redeliver, click(name))); !errors.Is(err, onceward.ErrRepeated) {
-				s.Fatalf("%s again: %v", name, err)
-			}
-		}
-		s.counts("completed=3 dead_lettered=1")
-		// What was refused was not carried out, so its name is free.
-		if _, err := s.Replay(ctx, id.Event, replayOf(onceward.Reexecute, click("click 3"))); !errors.Is(err, onceward.ErrConsent) {
-			s.Fatalf("got %v", err)
-		}
-		s.replay(id.Event, onceward.Reexecute, click("click 3"), consenting)
-		named := decision
-		named.Once = "click 1"
-		if _, err := s.Retry(ctx, other, named); !errors.Is(err, onceward.ErrRepeated) {
-			s.Fatalf("got %v", err)
-		}
-		s.want(other, onceward.DeadLettered)
-		if _, err := s.BeginBulk(ctx, onceward.Bulk{Mode: onceward.Resume, Decision: named, Expect: 1}); !errors.Is(err, onceward.ErrRepeated) {
-			s.Fatalf("got %v", err)
-		}
-	},
 	"the audit log tells a redelivery from a second effect, and who took a risk": func(s *suite) {
 		id := s.done("e1")
 		want := func(when, mode string, consent bool) {

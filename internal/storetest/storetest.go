@@ -97,7 +97,7 @@ type Open func(t *testing.T, clock *Clock) Store
 func Run(t *testing.T, fresh func(t *testing.T) Open) {
 	for name, group := range map[string]map[string]func(*suite){
 		"admit": admitCases, "lease": leaseCases, "settle": settleCases, "operator": operatorCases, "list": listCases, "memory": memoryCases, "order": orderCases,
-		"step": stepCases, "reconcile": reconcileCases, "record": recordCases, "replay": replayCases, "release": releaseCases, "bulk": bulkCases, "conflict": conflictCases, "age": ageCases, "erase": eraseCases,
+		"step": stepCases, "reconcile": reconcileCases, "record": recordCases, "replay": replayCases, "release": releaseCases, "bulk": bulkCases, "conflict": conflictCases, "level": levelCases, "request": requestCases, "age": ageCases, "erase": eraseCases,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for name, test := range group {

@@ -268,6 +268,7 @@ CREATE INDEX bulk_running ON bulk (id) WHERE ended IS NULL;
 CREATE TABLE request (
   actor TEXT NOT NULL,
   name  TEXT NOT NULL,
+  asked BLOB NOT NULL CHECK (length(asked) = 32), -- print of what it asked for
   at    INTEGER NOT NULL,
   PRIMARY KEY (actor, name)
 ) STRICT, WITHOUT ROWID;
