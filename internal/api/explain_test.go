@@ -206,3 +206,31 @@ func TestAnExplanationSumsUpWhatWasRepeatedOnPurpose(t *testing.T) {
 		})
 	}
 }
+
+// A step that is done is told with its own destination, and its doubts do not
+// count against the key of a later step.
+func TestAnExplanationKeepsStepsApart(t *testing.T) {
+	s := newStore()
+	id := s.add(start, "guid", onceward.Completed)
+	h := s.histories[id]
+	o := &h.Event.Operations[0]
+	o.Plan, o.Step, o.Effect = onceward.NewPlan("account", "pay"), 1, onceward.Keyed
+	h.Attempts = []onceward.Attempt{
+		{Operation: o.ID, Number: 1, Fence: 1, Outcome: "ambiguous", State: onceward.Processing, Started: start},
+		{Operation: o.ID, Number: 2, Fence: 2, Outcome: "completed", Status: 200, Started: start.Add(time.Minute)},
+		{Operation: o.ID, Number: 3, Fence: 4, Outcome: "completed", Status: 200, Started: start.Add(48 * time.Hour)},
+	}
+	h.Steps = []onceward.RecoveryPoint{{Operation: o.ID, Name: "account", Attempt: 2}}
+	explain := func() api.Answer {
+		handler := api.New(api.Options{Store: s, Routes: map[string][]string{o.Name: {"crm", "bank"}}, KeyMemory: map[string]time.Duration{o.Name: 24 * time.Hour}})
+		return decode[api.Explanation](t, call(handler, "GET", "/v1/events/"+id.String()+"/explain", "")).Operations[0]
+	}
+	if got := explain(); got.Once != "yes" || strings.Contains(got.How, "only") {
+		t.Errorf("%s: %s", got.Once, got.How)
+	}
+	h.Attempts[0].State, h.Attempts[1].Fence = onceward.UnknownOutcome, 4
+	h.Audits = []onceward.Audit{{Operation: o.ID, Actor: "ops", Action: "T18+T20", From: "unknown_outcome", To: "received", Fence: 3, Reason: "they wait", Consent: true}}
+	if got := explain(); got.Once != "at_least_once" || !strings.Contains(got.How, "Attempt 1 is unknown, and ops accepted the risk of a second effect at destination crm: they wait.") {
+		t.Errorf("%s: %s", got.Once, got.How)
+	}
+}

@@ -28,7 +28,7 @@ type unclear struct {
 	decided *onceward.Audit // what let it be repeated; nil when nothing had to
 	to      string
 	keyed   bool // that destination deduplicates our key
-	effect  string
+	effect  string // empty when it is not on record: its step is done since
 }
 
 // account gathers what is on record of one operation.
@@ -73,7 +73,7 @@ func (s *server) unclear(o onceward.Operation, a onceward.Attempt, h onceward.Hi
 		if p.Operation == o.ID && p.Generation == o.Generation && p.Attempt >= a.Number && p.N < o.Step { // of a step that is done since
 			done := o
 			done.Step = p.N
-			u.to, u.keyed, u.effect = named(s.destination(done)), a.State != onceward.UnknownOutcome, "not keyed, or its attempts were spent"
+			u.to, u.keyed, u.effect = named(s.destination(done)), a.State != onceward.UnknownOutcome, ""
 			break
 		}
 	}
@@ -121,8 +121,22 @@ func (t account) forgotten() bool {
 	if t.memory <= 0 || t.answered == nil || len(t.unclear) == 0 || t.o.Effect != onceward.Keyed {
 		return false
 	}
-	last := t.unclear[len(t.unclear)-1]
-	return !last.absent() && t.answered.Started.After(t.unclear[0].Started.Add(t.memory))
+	first := t.firstKeyed()
+	return !first.IsZero() && t.answered.Started.After(first.Add(t.memory))
+}
+
+// firstKeyed is when the present step's key may have been known first; zero when
+// nothing is open about it.
+func (t account) firstKeyed() (first time.Time) {
+	for _, u := range t.unclear {
+		switch {
+		case u.effect == "" || u.absent():
+			first = time.Time{}
+		case first.IsZero():
+			first = u.Started
+		}
+	}
+	return first
 }
 
 // once says whether an operation had its effect once, and how that is known.
@@ -249,6 +263,8 @@ func (t account) doubts() string {
 			if d != nil && d.Consent {
 				all = append(all, fmt.Sprintf("Attempt %d was repeated because %s wanted it: %s.", u.Number, d.Actor, d.Reason))
 			}
+		case d != nil && d.Consent && len(risked) > 0 && u.effect == "":
+			all = append(all, fmt.Sprintf("Attempt %d is unknown, and %s accepted the risk of a second effect at %s: %s.", u.Number, d.Actor, u.to, d.Reason))
 		case d != nil && d.Consent && len(risked) > 0:
 			all = append(all, fmt.Sprintf("Attempt %d is unknown, %s does not deduplicate (%s), and %s accepted the risk: %s.", u.Number, u.to, u.effect, d.Actor, d.Reason))
 		case d != nil && d.Consent:
@@ -268,7 +284,7 @@ func (t account) sameKey(n int) string {
 	switch {
 	case t.forgotten():
 		return fmt.Sprintf("%s had no clear answer; the last one carried the same key, but %s after the first, and %s is sure to remember a key for %s only.",
-			attempts, t.answered.Started.Sub(t.unclear[0].Started).Round(time.Second), t.to, t.memory)
+			attempts, t.answered.Started.Sub(t.firstKeyed()).Round(time.Second), t.to, t.memory)
 	case t.answered != nil && t.found == nil:
 		return fmt.Sprintf("%s before it had no clear answer; all of them carried the same key, so it is one effect if %s deduplicates as it promises%s.", attempts, t.to, t.remembers())
 	case t.found != nil, !t.o.State.Open():
