@@ -25,7 +25,7 @@ const marker = "<!-- below this line: written by hand -->"
 // that people write.
 func (p *Page) Markdown() string {
 	var b strings.Builder
-	b.WriteString("# Performance\n\nWritten by `make bench`; what stands above the last line is overwritten, what stands below it is kept.\n\n")
+	b.WriteString("# Performance\n\nWritten by `make bench` or `make bench-memory`; what stands above the last line is overwritten, what stands below it is kept.\n\n")
 	fmt.Fprintf(&b, "- **Date:** %s, %s in all\n", p.Date.UTC().Format(time.DateOnly), p.Took.Round(time.Second))
 	fmt.Fprintf(&b, "- **Machine:** %s\n", p.Machine)
 	fmt.Fprintf(&b, "- **Versions:** %s\n\n", strings.Join(p.Versions, "; "))
