@@ -41,7 +41,7 @@ const maxToken = 256 << 10
 
 var (
 	jwsHeader = lookFor("alg", "kid", "typ")
-	jwsClaims = lookFor("iss", "aud", "email", "email_verified", "exp", "nbf", "iat", "jti", "request_body_sha256")
+	jwsClaims = lookFor("iss", "aud", "email", "email_verified", "exp", "nbf", "iat", "jti", "request_body_sha256", "azp", "appid")
 )
 
 // verifyJWS checks a compact token: algorithm, type, key, signature, claims.
