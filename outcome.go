@@ -2,6 +2,7 @@ package onceward
 
 import (
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -28,20 +29,29 @@ type Outcome struct {
 
 // Succeeded says that the effect happened.
 func Succeeded(result string) Outcome {
-	return Outcome{kind: outcomeCompleted, Result: cutResult(result)}
+	return Outcome{kind: outcomeCompleted, Result: CutResult(result)}
 }
 
-// cutResult keeps a result within [MaxResult], without half a character.
-func cutResult(result string) string {
+// cutMark ends a result of which a part is missing. A result that ends so by
+// itself is taken for one: not using it is the safe mistake.
+const cutMark = "…[cut]"
+
+// CutResult keeps a result within [MaxResult], without half a character, and
+// marks what it cuts: half of a reference names something else.
+func CutResult(result string) string {
 	if len(result) <= MaxResult {
 		return result
 	}
-	end := MaxResult
-	for end > MaxResult-utf8.UTFMax && !utf8.RuneStart(result[end]) {
+	end := MaxResult - len(cutMark)
+	for floor := end - utf8.UTFMax; end > floor && !utf8.RuneStart(result[end]); {
 		end--
 	}
-	return result[:end]
+	return result[:end] + cutMark
 }
+
+// ResultCut reports whether a part of a result is missing, so that nothing may
+// be made of it.
+func ResultCut(result string) bool { return strings.HasSuffix(result, cutMark) }
 
 // NotApplied says, with proof, that nothing happened and that it may be tried
 // again at retryAt.
@@ -126,7 +136,7 @@ func (o Operation) finish(result, reason string, now time.Time) Operation {
 		return next
 	}
 	o = o.move(Completed, reason, now)
-	o.Intent, o.Result = false, cutResult(result)
+	o.Intent, o.Result = false, CutResult(result)
 	return o
 }
 

@@ -166,12 +166,12 @@ func TestAResultReferenceIsBounded(t *testing.T) {
 		o := onceward.Operation{State: onceward.UnknownOutcome, Attempt: 1}
 		resolved, _, err := o.Resolve(true, result, decision, noon)
 		for who, got := range map[string]string{"the destination": onceward.Succeeded(result).Result, "a person": resolved.Result} {
-			if err != nil || len(got) > onceward.MaxResult || len(got) < onceward.MaxResult-4 || utf8.ValidString(result) && !utf8.ValidString(got) {
+			if err != nil || !onceward.ResultCut(got) || len(got) > onceward.MaxResult || len(got) < onceward.MaxResult-4 || utf8.ValidString(result) && !utf8.ValidString(got) {
 				t.Errorf("%s from %s: %d bytes kept, %v", name, who, len(got), err)
 			}
 		}
 	}
-	if got := onceward.Succeeded("ch_1").Result; got != "ch_1" {
+	if got := onceward.Succeeded("ch_1").Result; got != "ch_1" || onceward.ResultCut(got) {
 		t.Errorf("a short result became %q", got)
 	}
 }

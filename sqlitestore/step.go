@@ -23,7 +23,7 @@ func (w *writer) stepDone(from, to onceward.Operation, result string) error {
 		return nil
 	}
 	return w.c.q(insertStep).int(int64(from.ID.Event)).int(int64(from.ID.N)).int(int64(from.Generation)).int(int64(from.Step)).
-		string(from.StepName()).text(result).int(int64(from.Attempt)).int(from.Fence).time(w.now).run()
+		string(from.StepName()).text(onceward.CutResult(result)).int(int64(from.Attempt)).int(from.Fence).time(w.now).run()
 }
 
 // recorded is the attempt by which a step is on record as done; 0 when it is not.

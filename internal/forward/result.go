@@ -8,7 +8,6 @@ import (
 	"net/textproto"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/onceward/onceward"
 )
@@ -41,14 +40,10 @@ func (r resultRule) from(h http.Header, body []byte) (result, note string) {
 		result = textAt(body, r.path)
 	}
 	result = strings.ToValidUTF8(result, "\ufffd")
-	if len(result) <= onceward.MaxResult {
-		return result, ""
+	if len(result) > onceward.MaxResult {
+		note = fmt.Sprintf("the result has %d bytes and was cut to %d, so no later step can use it", len(result), onceward.MaxResult)
 	}
-	end := onceward.MaxResult
-	for !utf8.RuneStart(result[end]) {
-		end--
-	}
-	return result[:end], fmt.Sprintf("the result has %d bytes and was cut to %d", len(result), end)
+	return onceward.CutResult(result), note
 }
 
 // textAt returns the string, number or truth value at a path of member names

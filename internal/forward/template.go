@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/onceward/onceward"
 )
 
 // Template is how a step's call differs from the event as it came: its URL, its
@@ -139,7 +141,39 @@ func checkBody(body string, known []string) error {
 		}
 		return errors.New("is not JSON")
 	}
+	if name := nameWithPlaceholder(body); name != "" {
+		return fmt.Errorf("has a placeholder in a member's name (%q); a result may be a value, never the name of one", name)
+	}
 	return nil
+}
+
+// nameWithPlaceholder returns the first member's name of a JSON text that has a
+// placeholder in it; empty when there is none.
+func nameWithPlaceholder(body string) string {
+	d := json.NewDecoder(strings.NewReader(body))
+	var objects []bool // what is open: an object, or a list
+	name := false      // what comes next is a member's name
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return ""
+		}
+		text, isText := token.(string)
+		if name && isText {
+			if placeholder.MatchString(text) {
+				return text
+			}
+			name = false
+			continue
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			objects = append(objects, token == json.Delim('{'))
+		case json.Delim('}'), json.Delim(']'):
+			objects = objects[:len(objects)-1]
+		}
+		name = len(objects) > 0 && objects[len(objects)-1]
+	}
 }
 
 // UsedIn names the field in which a template fills in the result of a step;
@@ -242,8 +276,12 @@ func (v Values) fill(text string, escape func(name, value string) (string, error
 		case name == "type":
 			value, ok = v.Type, true
 		}
-		if !ok {
+		switch {
+		case !ok:
 			failed = errors.Join(failed, fmt.Errorf("there is no result of step %s", name))
+			return ""
+		case name != "event" && name != "type" && onceward.ResultCut(value):
+			failed = errors.Join(failed, fmt.Errorf("the result of step %s has more than %d bytes and was cut, so it names nothing; let its destination's result be a shorter reference", name, onceward.MaxResult))
 			return ""
 		}
 		escaped, err := escape(name, value)

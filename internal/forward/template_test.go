@@ -38,7 +38,9 @@ func TestATemplateIsCheckedWhenItIsRead(t *testing.T) {
 		"a body that is not JSON":     {body: `{"id": }`, field: "body", rule: "is not JSON"},
 		"a body of text":              {body: `hello {account}`, field: "body", rule: "is not JSON"},
 		"a result outside of quotes":  {body: `{"id": {account}}`, field: "body", rule: "put it in quotes"},
-		"a result as a member's name": {body: `{"{account}": 1}`},
+		"a result as a member's name": {body: `{"{account}": 1}`, field: "body", rule: "in a member's name"},
+		"a result within a deep name": {body: `[{"a": [{"b": "{account}", "c": {"x-{type}": []}}]}]`, field: "body", rule: `"x-{type}"`},
+		"results as values only":      {body: `[{"a": ["{account}", {"b": {}, "c": "{account}"}, "{type}"], "d": "{event}"}, "{account}"]`},
 		"an unknown name in a body":   {body: `{"id": "{nobody}"}`, field: "body", rule: "no earlier step"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -94,6 +96,8 @@ func TestAResultStaysWhatItIs(t *testing.T) {
 func TestAResultThatCannotStandThereIsRefused(t *testing.T) {
 	path, _ := forward.NewTemplate(crm, crm+"/{account}", nil, "", []string{"account"})
 	header, _ := forward.NewTemplate(crm, "", [][2]string{{"X-Account", "{account}"}}, "", []string{"account"})
+	body, _ := forward.NewTemplate(crm, "", nil, `["{account}"]`, []string{"account"})
+	cut := onceward.CutResult(strings.Repeat("x", onceward.MaxResult+1))
 	for name, test := range map[string]struct {
 		tpl    *forward.Template
 		result map[string]string
@@ -104,6 +108,9 @@ func TestAResultThatCannotStandThereIsRefused(t *testing.T) {
 		"the directory above":     {path, map[string]string{"account": ".."}, "empty or only dots"},
 		"a second header":         {header, map[string]string{"account": "1\r\nX-Admin: yes"}, "control characters"},
 		"a zero byte in a header": {header, map[string]string{"account": "\x00"}, "control characters"},
+		"a part of one in a path": {path, map[string]string{"account": cut}, "more than 1024 bytes and was cut"},
+		"a part of one in a body": {body, map[string]string{"account": cut}, "more than 1024 bytes and was cut"},
+		"and in a header":         {header, map[string]string{"account": cut}, "more than 1024 bytes and was cut"},
 	} {
 		if _, err := test.tpl.Render(forward.Values{Results: test.result}); err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "X-Admin") {
 			t.Errorf("%s: %v, want %q", name, err, test.says)
