@@ -27,7 +27,7 @@ type unclear struct {
 	onceward.Attempt
 	decided *onceward.Audit // what let it be repeated; nil when nothing had to
 	to      string
-	keyed   bool // that destination deduplicates our key
+	keyed   bool   // that destination deduplicates our key
 	effect  string // empty when it is not on record: its step is done since
 }
 
