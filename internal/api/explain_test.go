@@ -109,6 +109,13 @@ func TestAnExplanationSaysWhetherItWasOnceAndHowThatIsKnown(t *testing.T) {
 			[]onceward.Audit{{Actor: "ops", Action: "T18+T20", From: "unknown_outcome", To: "received", Fence: 3, Reason: "again", Consent: true}},
 			"at_least_once", "but 30h0m0s after the first, and destination press is sure to remember a key for 24h0m0s only",
 		},
+		{
+			"a keyed one whose destination was said not to deduplicate since, repeated at somebody's risk",
+			onceward.Operation{State: onceward.Completed, Effect: onceward.Unsafe},
+			[]onceward.Attempt{{Number: 1, Fence: 1, Outcome: "ambiguous", State: onceward.Processing}, {Number: 2, Fence: 4, Outcome: "completed", Status: 200}},
+			[]onceward.Audit{{Actor: "ops", Action: "T18+T20", From: "unknown_outcome", To: "received", Fence: 3, Reason: "they wait", Consent: true}},
+			"at_least_once", "does not deduplicate (unsafe), and ops accepted the risk: they wait.",
+		},
 		{"given up before any attempt", onceward.Operation{State: onceward.DeadLettered, Reason: "abandoned by ops"}, nil, nil, "no_effect", "^It was given up before any attempt: abandoned by ops.$"},
 		{"superseded", onceward.Operation{State: onceward.Completed, Superseded: true, Reason: "version 1 is older than 2"}, nil, nil, "no_effect", "never had its effect: version 1 is older"},
 		{"disputed", onceward.Operation{State: onceward.Completed, Disputed: true}, nil, nil, "disputed", "contradicts"},

@@ -77,7 +77,7 @@ func (s *server) unclear(o onceward.Operation, a onceward.Attempt, h onceward.Hi
 			break
 		}
 	}
-	if a.State != onceward.UnknownOutcome {
+	if a.State != onceward.UnknownOutcome && u.keyed {
 		return u // repeated with the same key, by itself
 	}
 	for i := range h.Audits {
