@@ -280,7 +280,8 @@ var orderCases = map[string]func(*suite){
 	},
 	"a hundred that are passed over hold nobody up": func(s *suite) {
 		for _, order := range []onceward.Order{
-			{Mode: onceward.RefetchOnly, Skip: true, Hold: 1000}, {Mode: onceward.LatestFirst, Tie: onceward.ChooseProceed, Skip: true, Hold: 1000},
+			{Mode: onceward.RefetchOnly, Skip: true, Hold: 1000},
+			{Mode: onceward.LatestFirst, Tie: onceward.ChooseProceed, Skip: true, Hold: 1000},
 			{Mode: onceward.StrictOrder, Tie: onceward.ChooseQuarantine, OnGap: onceward.ChooseQuarantine, Gap: time.Minute, Skip: true, Hold: 1000},
 		} {
 			st := s.stream(order)
