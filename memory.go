@@ -42,6 +42,14 @@ func told(d time.Duration) string {
 	return d.String()
 }
 
+// Sendable says why nothing of an event can be sent any more; nil while it can.
+func (e Event) Sendable() error {
+	if e.Erased.IsZero() {
+		return nil
+	}
+	return fmt.Errorf("%w: what it carried was erased, so there is nothing to send", ErrNotAllowed)
+}
+
 // Erase says whether what an event carried may be erased: nothing that still
 // has to run may lose what it carries.
 func (e Event) Erase(d Decision) error {

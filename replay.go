@@ -175,8 +175,8 @@ func (e Event) Replay(r Replay, now time.Time) ([]Replayed, error) {
 	if err := r.check(false); err != nil {
 		return nil, err
 	}
-	if !e.Erased.IsZero() {
-		return nil, fmt.Errorf("%w: what it carried was erased, so there is nothing to send", ErrNotAllowed)
+	if err := e.Sendable(); err != nil {
+		return nil, err
 	}
 	var all []Replayed
 	known := map[string]bool{}

@@ -12,26 +12,29 @@ import (
 
 // Retry makes an operation due again with the same key, on a person's word.
 func (s *Store) Retry(ctx context.Context, id onceward.OperationID, d onceward.Decision) (onceward.Operation, error) {
-	return s.decide(ctx, id, d, asking("retry", id, d.Consent), "", func(o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
+	return s.decide(ctx, id, d, asking("retry", id, d.Consent), "", func(e onceward.Event, o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
+		if err := e.Sendable(); err != nil {
+			return o, "", err
+		}
 		return o.Retry(d, now)
 	})
 }
 
 // Resolve records what a person found out about an operation's outcome.
 func (s *Store) Resolve(ctx context.Context, id onceward.OperationID, completed bool, result string, d onceward.Decision) (onceward.Operation, error) {
-	return s.decide(ctx, id, d, asking("resolve", id, completed, result), result, func(o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
+	return s.decide(ctx, id, d, asking("resolve", id, completed, result), result, func(_ onceward.Event, o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
 		return o.Resolve(completed, result, d, now)
 	})
 }
 
 // Abandon gives an operation up, on a person's word.
 func (s *Store) Abandon(ctx context.Context, id onceward.OperationID, d onceward.Decision) (onceward.Operation, error) {
-	return s.decide(ctx, id, d, asking("abandon", id), "", func(o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
+	return s.decide(ctx, id, d, asking("abandon", id), "", func(_ onceward.Event, o onceward.Operation, now time.Time) (onceward.Operation, string, error) {
 		return o.Abandon(d, now)
 	})
 }
 
-func (s *Store) decide(ctx context.Context, id onceward.OperationID, d onceward.Decision, asked [32]byte, result string, change func(onceward.Operation, time.Time) (onceward.Operation, string, error)) (onceward.Operation, error) {
+func (s *Store) decide(ctx context.Context, id onceward.OperationID, d onceward.Decision, asked [32]byte, result string, change func(onceward.Event, onceward.Operation, time.Time) (onceward.Operation, string, error)) (onceward.Operation, error) {
 	var decided onceward.Operation
 	err := s.write(ctx, func(w *writer) error {
 		if err := w.unasked(d, asked); err != nil {
@@ -41,8 +44,12 @@ func (s *Store) decide(ctx context.Context, id onceward.OperationID, d onceward.
 		if err != nil {
 			return err
 		}
+		e, err := w.c.event(id.Event)
+		if err != nil {
+			return err
+		}
 		var transition string
-		if decided, transition, err = change(o, w.now); err != nil {
+		if decided, transition, err = change(e.Event, o, w.now); err != nil {
 			return fmt.Errorf("operation %s: %w", id, err)
 		}
 		if err := w.once(d, asked); err != nil {

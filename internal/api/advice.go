@@ -31,6 +31,9 @@ func (s *server) advise(h onceward.History, pauses []onceward.Pause, now time.Ti
 	if needy > 1 {
 		return s.adviseEach(e, needy, pauses, now)
 	}
+	if advice := adviseErased(e, worst); advice != "" {
+		return advice
+	}
 	destination := s.destination(worst)
 	paused := pauseOf(destination, pauses)
 	if worst.State.Open() && paused != nil {
@@ -112,10 +115,27 @@ func (s *server) adviseEach(e onceward.Event, needy int, pauses []onceward.Pause
 	for _, o := range e.Operations {
 		if needsPerson(o.State) {
 			to := s.destination(o)
+			if advice := adviseErased(e, o); advice != "" {
+				fmt.Fprintf(&b, " %s: %s", o.Name, advice)
+				continue
+			}
 			fmt.Fprintf(&b, " %s: %s", o.Name, adviseOperation(o, o.Downstream(e.Key, o.StepName()), to, pauseOf(to, pauses), now))
 		}
 	}
 	return b.String()
+}
+
+// adviseErased speaks about an operation of which there is nothing left to send
+// or to compare; empty when the usual advice can be followed.
+func adviseErased(e onceward.Event, o onceward.Operation) string {
+	switch {
+	case e.Erased.IsZero():
+	case o.State == onceward.Quarantined:
+		return fmt.Sprintf("What it carried was erased while it was held, so there is nothing to compare and nothing to send; to close it: onceward operations abandon %s --reason …", o.ID)
+	case o.State == onceward.DeadLettered:
+		return fmt.Sprintf("Nothing to do: it ended without a clear success, and what it carried was erased, so nothing of it can be sent again. If it had its effect all the same: onceward operations resolve %s --completed --evidence … --reason …", o.ID)
+	}
+	return ""
 }
 
 func adviseVerdict(h onceward.History) string {

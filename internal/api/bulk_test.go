@@ -106,4 +106,6 @@ func TestARequestMayNameItself(t *testing.T) {
 	}
 	s.err = fmt.Errorf("request %q: %w", "click-1", onceward.ErrRepeated)
 	refused(t, call(h, "POST", "/v1/replays", `{"filter":{"source":"gh"},"mode":"resume","reason":"x","expect":1}`, "Idempotency-Key", "click-1"), 409, "carried out already")
+	s.err = fmt.Errorf("request %q: %w", "click-1", onceward.ErrMismatch)
+	refused(t, call(h, "POST", path, `{"mode":"resume","reason":"lost"}`, "Idempotency-Key", "click-1"), 422, "an Idempotency-Key of its own")
 }

@@ -303,6 +303,32 @@ var eraseCases = map[string]func(*suite){
 			s.Fatalf("got %v", err)
 		}
 	},
+	"nothing of what was erased is taken up again": func(s *suite) {
+		dead := s.dead("e1")
+		held := s.one("e2")
+		s.contradict(held.Event, "e2", "other", onceward.HoldConflict)
+		for _, id := range []onceward.OperationID{dead, held} {
+			before := s.want(id, map[onceward.OperationID]onceward.State{dead: onceward.DeadLettered, held: onceward.Quarantined}[id])
+			if err := s.Erase(ctx, id.Event, decision); err != nil {
+				s.Fatal(err)
+			}
+			for _, d := range []onceward.Decision{decision, consented} {
+				if _, err := s.Retry(ctx, id, d); !errors.Is(err, onceward.ErrNotAllowed) {
+					s.Fatalf("got %v", err)
+				}
+			}
+			if _, err := s.Replay(ctx, id.Event, replayOf(onceward.Resume, consenting)); !errors.Is(err, onceward.ErrNotAllowed) {
+				s.Fatalf("got %v", err)
+			}
+			if got := s.want(id, before.State); got != before {
+				s.Fatalf("%+v, was %+v", got, before)
+			}
+		}
+		if _, err := s.Abandon(ctx, held, decision); err != nil {
+			s.Fatal(err)
+		}
+		s.counts("dead_lettered=2")
+	},
 	"what is held and erased is out of the way": func(s *suite) {
 		id := s.holdEvent("e1", "x", "unknown version")
 		if err := s.Erase(ctx, id, decision); err != nil {

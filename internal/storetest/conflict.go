@@ -152,16 +152,21 @@ var conflictCases = map[string]func(*suite){
 	},
 	"a revision whose content was erased is refused for good": func(s *suite) {
 		id := s.done("e1")
-		s.contradict(id.Event, "e1", "later", onceward.NewerConflict)
-		l := s.take("w", onceward.Keyed)
-		s.settle(l, onceward.Refused("422"))
+		s.contradict(id.Event, "e1", "later", onceward.NewerConflict, unsafely)
+		l := s.take("w", onceward.Unsafe)
+		if _, err := s.Intend(ctx, l.Lease, time.Minute); err != nil {
+			s.Fatal(err)
+		}
+		s.settle(l, onceward.Ambiguous("reset", s.clock.Now()))
 		if err := s.Erase(ctx, id.Event, decision); err != nil {
 			s.Fatal(err)
 		}
-		if _, err := s.Retry(ctx, l.Operation.ID, decision); err != nil {
+		found := decision
+		found.Evidence = "nothing of it at the other side"
+		if _, err := s.Resolve(ctx, l.Operation.ID, false, "", found); err != nil {
 			s.Fatal(err)
 		}
-		if l := s.take("w", onceward.Keyed); !l.Missing || l.Fault != "" {
+		if l := s.take("w", onceward.Unsafe); !l.Missing || l.Fault != "" {
 			s.Fatalf("%+v", l)
 		}
 	},
