@@ -46,3 +46,29 @@ func TestTheAgeOfAnEventIsAuthentic(t *testing.T) {
 		})
 	}
 }
+
+// Linear signs the body, and the time is in it: read straight away where it
+// stands once, with the whole text's rules where it does not.
+func TestATimeInTheSignedBody(t *testing.T) {
+	s := mustNew(t, provider.Options{Provider: "linear", Secrets: secret("k1")})
+	for _, test := range []struct{ body, want string }{
+		{`{"webhookTimestamp":1767355200000,"data":{}}`, ""},
+		{`{"data":{},"webhookTimestamp":1767355200000}`, ""},
+		{`{"webhookTimestamp" : 1767355200000}`, ""},
+		{`{"webhookTimestamp":1767355100000}`, "timestamp-outside-tolerance"},
+		{`{"webhookTimestamp": 1767355100000}`, "timestamp-outside-tolerance"},
+		{`{"webhookTimestamp":1767355300000}`, "timestamp-outside-tolerance"},
+		{`{"data":{"webhookTimestamp":1767355200000},"webhookTimestamp":1767355100000}`, "timestamp-outside-tolerance"},
+		{`{"webhookTimestamp":1767355100000,"data":{"webhookTimestamp":1767355200000}}`, "timestamp-outside-tolerance"},
+		{`{"data":"\"webhookTimestamp\":1767355200000","webhookTimestamp":1767355100000}`, "timestamp-outside-tolerance"},
+		{`{"webhookTimestamp":1767355200000`, ""}, // what it cannot be read for is told when it is read
+	} {
+		r := request(test.body)
+		if err := s.Sign(r); err != nil {
+			t.Fatal(err)
+		}
+		if got := reason(s, r); got != test.want {
+			t.Errorf("%s: %q, want %q", test.body, got, test.want)
+		}
+	}
+}

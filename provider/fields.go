@@ -18,6 +18,7 @@ type fields struct {
 	outerPlan         *jsonPlan
 	sent              *expression // when the body was sent, in a plan of its own
 	sentPlan          *jsonPlan
+	sentKey           []byte // of sent, as it stands in a body without blanks
 	plan, itemPlan    *jsonPlan
 	typed, versioned  bool // configured here, so needed
 	timed             bool // occurred_at is configured here
@@ -91,6 +92,9 @@ func (f *fields) compile(s *Source, o *Options) error {
 		}
 		f.sent, f.sentPlan = e, newPlan()
 		e.slot = f.sentPlan.add(e.path)
+		if e.kind == fromBody && len(e.path) == 1 && e.or == nil {
+			f.sentKey = append(appendJSON(nil, e.path[0]), ':')
+		}
 	}
 	f.judge(s)
 	return nil

@@ -118,6 +118,7 @@ func TestAnExplanationSaysWhetherItWasOnceAndHowThatIsKnown(t *testing.T) {
 		},
 		{"given up before any attempt", onceward.Operation{State: onceward.DeadLettered, Reason: "abandoned by ops"}, nil, nil, "no_effect", "^It was given up before any attempt: abandoned by ops.$"},
 		{"superseded", onceward.Operation{State: onceward.Completed, Superseded: true, Reason: "version 1 is older than 2"}, nil, nil, "no_effect", "never had its effect: version 1 is older"},
+		{"superseded after an unknown outcome", onceward.Operation{State: onceward.Completed, Superseded: true, Unknown: true, Reason: "executed again"}, nil, nil, "unknown", "outcome had been unknown: executed again"},
 		{"disputed", onceward.Operation{State: onceward.Completed, Disputed: true}, nil, nil, "disputed", "contradicts"},
 		{"unknown", onceward.Operation{State: onceward.UnknownOutcome, Reason: "timeout"}, nil, nil, "unknown", "its outcome never came back (timeout)"},
 		{"given up while unknown", onceward.Operation{State: onceward.DeadLettered, Unknown: true, Reason: "abandoned"}, nil, nil, "unknown", "given up"},

@@ -145,6 +145,8 @@ func (t account) once() (verdict, how string) {
 	switch {
 	case o.Disputed:
 		return "disputed", "A late report contradicts what was decided since. Count at the destination, by the key."
+	case o.Superseded && o.Unknown:
+		return "unknown", sentences(t.origin(), "A later one took its place after its outcome had been unknown: "+o.Reason+".", t.doubts())
 	case o.Superseded:
 		return "no_effect", "It never had its effect: " + o.Reason + "."
 	case o.State == onceward.Completed:
