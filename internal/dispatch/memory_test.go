@@ -215,14 +215,11 @@ func (m *memory) Settle(_ context.Context, l onceward.Lease, out onceward.Outcom
 			}
 			rec.recorded[o.Step] = o.Attempt
 		}
+		if err == nil { // in one piece with the state, as in a store
+			m.attempts[o.ID] = append(m.attempts[o.ID], onceward.Attempt{Number: l.Attempt, Fence: l.Fence, Outcome: out.String(), Status: out.Status, Reason: out.Reason, State: settled.State})
+		}
 		return settled, by, err
 	})
-	if err == nil {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.attempts[o.ID] = append(m.attempts[o.ID], onceward.Attempt{Number: l.Attempt, Fence: l.Fence, Outcome: out.String(), Status: out.Status, Reason: out.Reason, State: o.State})
-		m.changed.Broadcast()
-	}
 	if disputed {
 		err = onceward.ErrDisputed
 	}
