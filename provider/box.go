@@ -29,15 +29,8 @@ const (
 type boxScheme struct{ keys []*key }
 
 func newBox(o *Options) (scheme, error) {
-	list, err := secrets(o)
-	if err != nil {
-		return nil, err
-	}
-	b := &boxScheme{}
-	for _, s := range list {
-		b.keys = append(b.keys, newKey(s.Label, "sha256", []byte(s.Value)))
-	}
-	return b, nil
+	keys, err := keysOf(o, "sha256")
+	return &boxScheme{keys}, err
 }
 
 func (b *boxScheme) verify(r *Request, body []byte) (verified, *Refusal) {
@@ -47,12 +40,9 @@ func (b *boxScheme) verify(r *Request, body []byte) (verified, *Refusal) {
 	if algorithm, _ := r.header("Box-Signature-Algorithm"); algorithm != "HmacSHA256" {
 		return verified{}, refuse(UnsupportedAlgorithm, "header box-signature-algorithm does not say HmacSHA256, and nothing else is accepted")
 	}
-	stamp, state := r.header(boxTime)
-	switch state {
-	case absent:
-		return verified{}, refuse(MissingHeader, "header box-delivery-timestamp is missing")
-	case ambiguous:
-		return verified{}, refuse(MalformedHeader, "header box-delivery-timestamp was sent with different values")
+	stamp, refusal := r.must(boxTime, "box-delivery-timestamp", MissingHeader)
+	if refusal != nil {
+		return verified{}, refusal
 	}
 	var sent []string
 	for _, name := range [...]string{boxPrimary, boxSecondary} {

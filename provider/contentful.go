@@ -39,25 +39,15 @@ const (
 type contentfulScheme struct{ keys []*key }
 
 func newContentful(o *Options) (scheme, error) {
-	list, err := secrets(o)
-	if err != nil {
-		return nil, err
-	}
-	c := &contentfulScheme{}
-	for _, s := range list {
-		c.keys = append(c.keys, newKey(s.Label, "sha256", []byte(s.Value)))
-	}
-	return c, nil
+	keys, err := keysOf(o, "sha256")
+	return &contentfulScheme{keys}, err
 }
 
 // canonical returns what stands in front of the body, and the signed time.
 func (c *contentfulScheme) canonical(r *Request) (front, stamp string, _ *Refusal) {
-	named, state := r.header(contentfulList)
-	switch state {
-	case absent:
-		return "", "", refuse(MissingHeader, "header x-contentful-signed-headers is missing")
-	case ambiguous:
-		return "", "", refuse(MalformedHeader, "header x-contentful-signed-headers was sent with different values")
+	named, refusal := r.must(contentfulList, "x-contentful-signed-headers", MissingHeader)
+	if refusal != nil {
+		return "", "", refusal
 	}
 	names := strings.Split(named, ",")
 	if len(names) > maxSignedHeaders {
@@ -104,12 +94,9 @@ func pathAndQuery(url string) string {
 }
 
 func (c *contentfulScheme) verify(r *Request, body []byte) (verified, *Refusal) {
-	sent, state := r.header(contentfulHeader)
-	switch state {
-	case absent:
-		return verified{}, refuse(MissingSignature, "header x-contentful-signature is missing or empty")
-	case ambiguous:
-		return verified{}, refuse(MalformedHeader, "header x-contentful-signature was sent with different values")
+	sent, refusal := r.must(contentfulHeader, "x-contentful-signature", MissingSignature)
+	if refusal != nil {
+		return verified{}, refusal
 	}
 	front, stamp, refusal := c.canonical(r)
 	if refusal != nil {

@@ -37,15 +37,8 @@ func docusignHeader(n int) string { return "X-Docusign-Signature-" + strconv.Ito
 type docusignScheme struct{ keys []*key }
 
 func newDocusign(o *Options) (scheme, error) {
-	list, err := secrets(o)
-	if err != nil {
-		return nil, err
-	}
-	d := &docusignScheme{}
-	for _, s := range list {
-		d.keys = append(d.keys, newKey(s.Label, "sha256", []byte(s.Value)))
-	}
-	return d, nil
+	keys, err := keysOf(o, "sha256")
+	return &docusignScheme{keys}, err
 }
 
 func (d *docusignScheme) verify(r *Request, body []byte) (verified, *Refusal) {

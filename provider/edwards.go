@@ -48,19 +48,13 @@ func decoded(text, encoding string) ([]byte, bool) {
 
 func (e *edwardsScheme) verify(r *Request, body []byte) (verified, *Refusal) {
 	name := strings.ToLower(e.header)
-	sent, state := r.header(e.header)
-	switch state {
-	case absent:
-		return verified{}, refuse(MissingSignature, "header %s is missing or empty", name)
-	case ambiguous:
-		return verified{}, refuse(MalformedHeader, "header %s was sent with different values", name)
+	sent, refusal := r.must(e.header, name, MissingSignature)
+	if refusal != nil {
+		return verified{}, refusal
 	}
-	stamp, state := r.header(e.stampAt)
-	switch state {
-	case absent:
-		return verified{}, refuse(MissingHeader, "header %s is missing", strings.ToLower(e.stampAt))
-	case ambiguous:
-		return verified{}, refuse(MalformedHeader, "header %s was sent with different values", strings.ToLower(e.stampAt))
+	stamp, refusal := r.must(e.stampAt, strings.ToLower(e.stampAt), MissingHeader)
+	if refusal != nil {
+		return verified{}, refusal
 	}
 	v := verified{timed: true}
 	var ok bool

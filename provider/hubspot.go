@@ -97,12 +97,9 @@ func (h *hubspotScheme) verifyV3(r *Request, body []byte) (verified, *Refusal) {
 	case ambiguous:
 		return verified{}, refuse(MalformedHeader, "header X-HubSpot-Signature-v3 was sent with different values")
 	}
-	stamp, state := r.header(hubspotTime)
-	switch state {
-	case absent:
-		return verified{}, refuse(MissingHeader, "header X-HubSpot-Request-Timestamp is missing")
-	case ambiguous:
-		return verified{}, refuse(MalformedHeader, "header X-HubSpot-Request-Timestamp was sent with different values")
+	stamp, refusal := r.must(hubspotTime, "X-HubSpot-Request-Timestamp", MissingHeader)
+	if refusal != nil {
+		return verified{}, refusal
 	}
 	v := verified{timed: true}
 	var ok bool

@@ -202,12 +202,9 @@ func (m *material) signJWS(payload []byte, typ string, rules *jwsRules) (string,
 
 // bearer returns the token of an Authorization header.
 func bearer(r *Request) (string, *Refusal) {
-	value, state := r.header("Authorization")
-	switch state {
-	case absent:
-		return "", refuse(MissingHeader, "header Authorization is missing")
-	case ambiguous:
-		return "", refuse(MalformedHeader, "header Authorization was sent with different values")
+	value, refusal := r.must("Authorization", "Authorization", MissingHeader)
+	if refusal != nil {
+		return "", refusal
 	}
 	kind, text, found := strings.Cut(value, " ")
 	if !found || !strings.EqualFold(kind, "Bearer") {

@@ -29,16 +29,9 @@ type mailgunScheme struct {
 }
 
 func newMailgun(o *Options) (scheme, error) {
-	list, err := secrets(o)
-	if err != nil {
-		return nil, err
-	}
-	g := &mailgunScheme{body: lookFor("signature.timestamp", "signature.token", "signature.signature",
-		"parent-signature.timestamp", "parent-signature.token", "parent-signature.signature")}
-	for _, s := range list {
-		g.keys = append(g.keys, newKey(s.Label, "sha256", []byte(s.Value)))
-	}
-	return g, nil
+	keys, err := keysOf(o, "sha256")
+	return &mailgunScheme{keys: keys, body: lookFor("signature.timestamp", "signature.token", "signature.signature",
+		"parent-signature.timestamp", "parent-signature.token", "parent-signature.signature")}, err
 }
 
 // mailgunProof is one signature of a request.

@@ -47,15 +47,8 @@ func mandrillGreeting(r *Request, _ []Secret) (Reply, bool) {
 type mandrillScheme struct{ keys []*key }
 
 func newMandrill(o *Options) (scheme, error) {
-	list, err := secrets(o)
-	if err != nil {
-		return nil, err
-	}
-	d := &mandrillScheme{}
-	for _, s := range list {
-		d.keys = append(d.keys, newKey(s.Label, "sha1", []byte(s.Value)))
-	}
-	return d, nil
+	keys, err := keysOf(o, "sha1")
+	return &mandrillScheme{keys}, err
 }
 
 func (d *mandrillScheme) verify(r *Request, body []byte) (verified, *Refusal) {

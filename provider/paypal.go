@@ -63,16 +63,14 @@ func paypalHost(host string) bool { return strings.HasSuffix(host, ".paypal.com"
 func (p *paypalScheme) verify(r *Request, body []byte) (verified, *Refusal) {
 	var sent [5]string
 	for i, name := range [...]string{paypalSignature, paypalID, paypalTime, paypalCert, paypalAlgorithm} {
-		value, state := r.header(name)
-		switch {
-		case state == absent && i == 0:
-			return verified{}, refuse(MissingSignature, "header %s is missing or empty", strings.ToUpper(name))
-		case state == absent:
-			return verified{}, refuse(MissingHeader, "header %s is missing", strings.ToUpper(name))
-		case state == ambiguous:
-			return verified{}, refuse(MalformedHeader, "header %s was sent with different values", strings.ToUpper(name))
+		missing := MissingHeader
+		if i == 0 {
+			missing = MissingSignature
 		}
-		sent[i] = value
+		var refusal *Refusal
+		if sent[i], refusal = r.must(name, strings.ToUpper(name), missing); refusal != nil {
+			return verified{}, refusal
+		}
 	}
 	signature, id, stamp, at, algorithm := sent[0], sent[1], sent[2], sent[3], sent[4]
 	if algorithm != "SHA256withRSA" {

@@ -75,12 +75,9 @@ func newPlaid(o *Options) (scheme, error) {
 }
 
 func (p *plaidScheme) verify(r *Request, body []byte) (verified, *Refusal) {
-	text, state := r.header(plaidHeader)
-	switch state {
-	case absent:
-		return verified{}, refuse(MissingSignature, "header Plaid-Verification is missing or empty")
-	case ambiguous:
-		return verified{}, refuse(MalformedHeader, "header Plaid-Verification was sent with different values")
+	text, refusal := r.must(plaidHeader, "Plaid-Verification", MissingSignature)
+	if refusal != nil {
+		return verified{}, refusal
 	}
 	t, refusal := p.verifyJWS(text, &p.rules, p.published)
 	if refusal != nil {

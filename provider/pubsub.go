@@ -25,11 +25,7 @@ func pubsub() Contract {
 	})
 }
 
-type pubsubScheme struct {
-	*material
-	published Keys
-	rules     jwsRules
-}
+type pubsubScheme struct{ bearerRules }
 
 func newPubsub(o *Options) (scheme, error) {
 	m, err := readMaterial(o, nil, "aud", "email", "iss")
@@ -41,7 +37,7 @@ func newPubsub(o *Options) (scheme, error) {
 			return nil, wrong("secrets", "lack %s=…: every token of Google's has a good signature, so what it has to say must be configured", name)
 		}
 	}
-	return &pubsubScheme{m, o.Keys, jwsRules{
+	return &pubsubScheme{bearerRules{m, o.Keys, jwsRules{
 		algorithms: []jose.SignatureAlgorithm{jose.RS256},
 		url:        "https://www.googleapis.com/oauth2/v3/certs",
 		claims: []claimRule{
@@ -50,24 +46,11 @@ func newPubsub(o *Options) (scheme, error) {
 			{"email", m.settings["email"]},
 			{"email_verified", []string{"true"}},
 		},
-	}}, nil
+	}}}, nil
 }
 
 func (p *pubsubScheme) verify(r *Request, _ []byte) (verified, *Refusal) {
-	text, refusal := bearer(r)
-	if refusal != nil {
-		return verified{}, refusal
-	}
-	t, refusal := p.verifyJWS(text, &p.rules, p.published)
-	if refusal != nil {
-		return verified{}, refusal
-	}
-	defer t.claims.close()
-	v := verified{label: t.label, expires: t.expires()}
-	if v.expires.IsZero() {
-		return v, refuse(Expired, "the token does not say when it ends (exp)")
-	}
-	return v, nil
+	return p.bearerRules.verify(r)
 }
 
 func (p *pubsubScheme) sign(r *Request, _ []byte) error {

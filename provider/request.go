@@ -59,6 +59,22 @@ func (r *Request) header(name string) (string, presence) {
 	return value, present
 }
 
+// must returns the one value of a header without which a request proves
+// nothing. shown is the name as its sender's documents write it, missing the
+// reason for a refusal when it is not there.
+func (r *Request) must(name, shown, missing string) (string, *Refusal) {
+	value, state := r.header(name)
+	switch {
+	case state == ambiguous:
+		return "", refuse(MalformedHeader, "header %s was sent with different values", shown)
+	case state == absent && missing == MissingSignature:
+		return "", refuse(missing, "header %s is missing or empty", shown)
+	case state == absent:
+		return "", refuse(missing, "header %s is missing", shown)
+	}
+	return value, nil
+}
+
 // query returns what stands between the URL's question mark and its fragment.
 func (r *Request) query() string {
 	_, query, _ := strings.Cut(r.URL, "?")

@@ -65,6 +65,19 @@ func newKey(label, algorithm string, secret []byte) *key {
 	return k
 }
 
+// keysOf makes a key of each secret, as it stands.
+func keysOf(o *Options, algorithm string) ([]*key, error) {
+	list, err := secrets(o)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]*key, len(list))
+	for i, s := range list {
+		keys[i] = newKey(s.Label, algorithm, []byte(s.Value))
+	}
+	return keys, nil
+}
+
 // algorithms returns the hash function of that name, nil when there is none.
 func algorithms(name string) func() hash.Hash {
 	switch name {

@@ -60,12 +60,9 @@ func newSendgrid(o *Options) (scheme, error) {
 // verify takes the time as it stands: it is signed, whatever it says, and only
 // enforced where a tolerance is configured.
 func (s *sendgridScheme) verify(r *Request, body []byte) (verified, *Refusal) {
-	sent, state := r.header(sendgridHeader)
-	switch state {
-	case absent:
-		return verified{}, refuse(MissingSignature, "header %s is missing or empty", sendgridHeader)
-	case ambiguous:
-		return verified{}, refuse(MalformedHeader, "header %s was sent with different values", sendgridHeader)
+	sent, refusal := r.must(sendgridHeader, sendgridHeader, MissingSignature)
+	if refusal != nil {
+		return verified{}, refusal
 	}
 	if len(r.values(sendgridTime)) == 0 {
 		return verified{}, refuse(MissingHeader, "header %s is missing", sendgridTime)

@@ -58,24 +58,14 @@ const twilioHeader = "X-Twilio-Signature"
 type twilioScheme struct{ keys []*key }
 
 func newTwilio(o *Options) (scheme, error) {
-	list, err := secrets(o)
-	if err != nil {
-		return nil, err
-	}
-	t := &twilioScheme{}
-	for _, s := range list {
-		t.keys = append(t.keys, newKey(s.Label, "sha1", []byte(s.Value)))
-	}
-	return t, nil
+	keys, err := keysOf(o, "sha1")
+	return &twilioScheme{keys}, err
 }
 
 func (t *twilioScheme) verify(r *Request, body []byte) (verified, *Refusal) {
-	sent, state := r.header(twilioHeader)
-	switch state {
-	case absent:
-		return verified{}, refuse(MissingSignature, "header X-Twilio-Signature is missing or empty")
-	case ambiguous:
-		return verified{}, refuse(MalformedHeader, "header X-Twilio-Signature was sent with different values")
+	sent, refusal := r.must(twilioHeader, "X-Twilio-Signature", MissingSignature)
+	if refusal != nil {
+		return verified{}, refusal
 	}
 	fields, refusal := twilioFields(r, body)
 	if refusal != nil {
