@@ -66,29 +66,8 @@ func newAdyen(o *Options) (scheme, error) {
 	return a, nil
 }
 
-// items finds the items of a body, which must be JSON.
-func (a *adyenScheme) items(body []byte) ([]span, *Refusal) {
-	checker := newPlan()
-	r := checker.open(body)
-	problem := r.problem
-	checker.close(r)
-	if problem != readable {
-		return nil, refuse(MalformedBody, "the body is not JSON, and the signatures are inside it")
-	}
-	list, listed := a.lists.find(body)
-	switch {
-	case !listed:
-		return nil, refuse(MalformedBody, "the body has no list notificationItems, in whose items the signatures are")
-	case len(list) == 0:
-		return nil, refuse(MissingSignature, "notificationItems is empty, so nothing is signed")
-	case len(list) > maxItems:
-		return nil, refuse(MalformedBody, "notificationItems has more than %d items", maxItems)
-	}
-	return list, nil
-}
-
 func (a *adyenScheme) verify(_ *Request, body []byte) (verified, *Refusal) {
-	list, refusal := a.items(body)
+	list, refusal := a.lists.proofs(body, "notificationItems", "signatures")
 	if refusal != nil {
 		return verified{}, refusal
 	}
@@ -143,7 +122,7 @@ func adyenMessage(m *mac, f found) (whole bool) {
 }
 
 func (a *adyenScheme) sign(r *Request, body []byte) error {
-	list, refusal := a.items(body)
+	list, refusal := a.lists.proofs(body, "notificationItems", "signatures")
 	if refusal != nil {
 		return refusal
 	}

@@ -96,18 +96,9 @@ func (in *input) digest(e *expression) reading {
 		if e.kind == fromItem {
 			r = in.item
 		}
-		if r == nil {
-			return reading{}
-		}
-		if r.problem != readable {
-			return reading{why: r.explain()}
-		}
-		v := r.values[e.slot]
-		if v.repeated {
-			return unusable(e, "stands twice in the body, so it has two answers")
-		}
+		v, not := r.single(e)
 		if v.kind == 0 {
-			return reading{}
+			return not
 		}
 		value = r.data[v.start:v.end]
 	}
@@ -133,18 +124,11 @@ func (in *input) json(r *jsonReader, e *expression) reading {
 	if in.coding != "" {
 		return reading{why: in.coding}
 	}
-	if r == nil { // the body is not a batch
-		return reading{}
-	}
-	if r.problem != readable {
-		return reading{why: r.explain()}
-	}
-	v := r.values[e.slot]
-	if v.repeated {
-		return unusable(e, "stands twice in the body, so it has two answers")
-	}
+	v, not := r.single(e)
 	switch v.kind {
-	case 0, 'n':
+	case 0:
+		return not
+	case 'n':
 		return reading{}
 	case '{':
 		return unusable(e, "is an object, not a value")
@@ -162,6 +146,21 @@ func (in *input) json(r *jsonReader, e *expression) reading {
 		return e.checked(string(text))
 	}
 	return e.checked(string(r.data[v.start:v.end]))
+}
+
+// single returns the one value of an expression. Without one, whose kind is 0,
+// it says why. r is nil for an item where the body is not a batch.
+func (r *jsonReader) single(e *expression) (v jsonValue, not reading) {
+	if r == nil {
+		return v, reading{}
+	}
+	if r.problem != readable {
+		return v, reading{why: r.explain()}
+	}
+	if v = r.values[e.slot]; v.repeated {
+		return jsonValue{}, unusable(e, "stands twice in the body, so it has two answers")
+	}
+	return v, reading{}
 }
 
 // explain says why a body is not read.

@@ -166,28 +166,8 @@ func (t token) publisher() string {
 	return ""
 }
 
-func (g *graphScheme) items(body []byte) ([]span, *Refusal) {
-	plan := newPlan()
-	r := plan.open(body)
-	problem := r.problem
-	plan.close(r)
-	list, found := []span(nil), false
-	if problem == readable {
-		list, found = g.lists.find(body)
-	}
-	switch {
-	case !found:
-		return nil, refuse(MalformedBody, "the body has no list called value, in whose items the secrets are")
-	case len(list) == 0:
-		return nil, refuse(MissingSignature, "value is empty, so nothing proves the sender")
-	case len(list) > maxItems:
-		return nil, refuse(MalformedBody, "value has more than %d items", maxItems)
-	}
-	return list, nil
-}
-
 func (g *graphScheme) verify(_ *Request, body []byte) (verified, *Refusal) {
-	list, refusal := g.items(body)
+	list, refusal := g.lists.proofs(body, "value", "secrets")
 	if refusal != nil {
 		return verified{}, refusal
 	}
@@ -216,7 +196,7 @@ func (g *graphScheme) verify(_ *Request, body []byte) (verified, *Refusal) {
 }
 
 func (g *graphScheme) sign(r *Request, body []byte) error {
-	list, refusal := g.items(body)
+	list, refusal := g.lists.proofs(body, "value", "secrets")
 	if refusal != nil {
 		return refusal
 	}

@@ -45,6 +45,28 @@ func parseLists(text string) (*itemLists, error) {
 	return lists, nil
 }
 
+// proofs returns the items of a body whose proof of the sender stands in each
+// of them: signatures or secrets. name is the list's, for refusals.
+func (l *itemLists) proofs(body []byte, name, proof string) ([]span, *Refusal) {
+	plan := newPlan()
+	r := plan.open(body)
+	problem := r.problem
+	plan.close(r)
+	if problem != readable {
+		return nil, refuse(MalformedBody, "the body is not JSON, and the %s are inside it", proof)
+	}
+	list, found := l.find(body)
+	switch {
+	case !found:
+		return nil, refuse(MalformedBody, "the body has no list %s, in whose items the %s are", name, proof)
+	case len(list) == 0:
+		return nil, refuse(MissingSignature, "%s is empty, so nothing proves the sender", name)
+	case len(list) > maxItems:
+		return nil, refuse(MalformedBody, "%s has more than %d items", name, maxItems)
+	}
+	return list, nil
+}
+
 // find returns where the items are, in the order in which they stand in the
 // body, and whether any of the lists was there.
 func (l *itemLists) find(body []byte) (items []span, found bool) {
