@@ -6,16 +6,19 @@ import (
 	"github.com/onceward/onceward"
 )
 
-const (
-	flagUnknown    = 1
-	flagDisputed   = 2
-	flagDoubt      = 4
-	flagWaved      = 32
-	flagSuperseded = 64
-	flagRefetch    = 128
-	flagFollowed   = 256
-	flagGivenUp    = 512
-)
+const flagRefetch = 128
+
+// flag is one bit of an operation's column flags, and the field that it holds.
+type flag struct {
+	bit int64
+	set *bool
+}
+
+func flagsOf(o *onceward.Operation) [8]flag {
+	return [...]flag{
+		{1, &o.Unknown}, {2, &o.Disputed}, {4, &o.Doubt}, {32, &o.Waved}, {64, &o.Superseded}, {flagRefetch, &o.Refetch}, {256, &o.Followed}, {512, &o.GivenUp},
+	}
+}
 
 const (
 	operationColumns = `o.event, o.n, o.label, o.generation, o.state, o.effect, o.fence, o.attempt, o.budget, o.intent, o.flags, o.owner, o.due_at, o.result, o.reason, o.changed, o.stream, o.place, o.redelivery, o.revision,
@@ -38,9 +41,6 @@ func scanOperation(s *stmt) (o onceward.Operation, label int64) {
 		Attempt:    int(s.ColumnInt64(7)),
 		Budget:     int(s.ColumnInt64(8)),
 		Intent:     s.ColumnBool(9),
-		Unknown:    flags&flagUnknown != 0,
-		Disputed:   flags&flagDisputed != 0,
-		Doubt:      flags&flagDoubt != 0,
 		Owner:      s.ColumnText(11),
 		DueAt:      s.columnTime(12),
 		Result:     s.ColumnText(13),
@@ -49,16 +49,14 @@ func scanOperation(s *stmt) (o onceward.Operation, label int64) {
 		Stream:     s.ColumnInt64(16),
 		Redelivery: int(s.ColumnInt64(18)),
 		Revision:   string(s.ColumnRawBlob(19)),
-		Waved:      flags&flagWaved != 0,
-		Superseded: flags&flagSuperseded != 0,
-		GivenUp:    flags&flagGivenUp != 0,
-		Refetch:    flags&flagRefetch != 0,
 		Step:       int(s.ColumnInt64(20)),
 		Plan:       onceward.Plan(s.ColumnText(21)),
 		IntentAt:   s.columnTime(22),
 		AskAt:      s.columnTime(23),
 		SentBy:     s.columnTime(24),
-		Followed:   flags&flagFollowed != 0,
+	}
+	for _, f := range flagsOf(&o) {
+		*f.set = flags&f.bit != 0
 	}
 	if o.Stream != 0 {
 		_ = o.Place.UnmarshalBinary(s.ColumnRawBlob(17)) // a CHECK holds its length
@@ -105,29 +103,10 @@ const updateOperation = `UPDATE operation SET generation = ?3, state = ?4, effec
 // a second time here, and a third time by the schema.
 func (w *writer) move(from, to onceward.Operation) error {
 	var flags int64
-	if to.Unknown {
-		flags |= flagUnknown
-	}
-	if to.Disputed {
-		flags |= flagDisputed
-	}
-	if to.Doubt {
-		flags |= flagDoubt
-	}
-	if to.Waved {
-		flags |= flagWaved
-	}
-	if to.GivenUp {
-		flags |= flagGivenUp
-	}
-	if to.Superseded {
-		flags |= flagSuperseded
-	}
-	if to.Refetch {
-		flags |= flagRefetch
-	}
-	if to.Followed {
-		flags |= flagFollowed
+	for _, f := range flagsOf(&to) {
+		if *f.set {
+			flags |= f.bit
+		}
 	}
 	if err := w.c.q(updateOperation).int(int64(to.ID.Event)).int(int64(to.ID.N)).int(int64(to.Generation)).int(int64(to.State)).
 		int(int64(to.Effect)).int(to.Fence).int(int64(to.Attempt)).int(int64(to.Budget)).bool(to.Intent).int(flags).
