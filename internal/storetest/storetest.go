@@ -96,7 +96,7 @@ type Open func(t *testing.T, clock *Clock) Store
 // Run runs every case; fresh returns an opener on new, empty data.
 func Run(t *testing.T, fresh func(t *testing.T) Open) {
 	for name, group := range map[string]map[string]func(*suite){
-		"admit": admitCases, "lease": leaseCases, "settle": settleCases, "operator": operatorCases, "list": listCases, "memory": memoryCases, "order": orderCases,
+		"admit": admitCases, "lease": leaseCases, "settle": settleCases, "operator": operatorCases, "list": listCases, "memory": memoryCases, "order": orderCases, "depth": depthCases,
 		"step": stepCases, "reconcile": reconcileCases, "record": recordCases, "replay": replayCases, "release": releaseCases, "bulk": bulkCases, "conflict": conflictCases, "level": levelCases, "request": requestCases, "age": ageCases, "erase": eraseCases,
 	} {
 		t.Run(name, func(t *testing.T) {
