@@ -18,18 +18,15 @@ type auditCommand struct {
 
 // Run is called by the parser.
 func (c *auditCommand) Run(ctx context.Context, a *app) error {
-	if c.Event != "" {
-		event, err := findEvent(ctx, a, c.Event)
-		if err != nil {
-			return err
-		}
-		c.Event = event.ID
+	event, err := onlyEvent(ctx, a, c.Event)
+	if err != nil {
+		return err
 	}
 	bounds, err := c.period.filters(time.Now())
 	if err != nil {
 		return err
 	}
-	query := filters(append(bounds, "actor", c.Actor, "action", c.Action, "event", c.Event)...)
+	query := filters(append(bounds, "actor", c.Actor, "action", c.Action, "event", event)...)
 	return list(ctx, a, "/v1/audit", query, c.paging, []column[api.Audit]{
 		{"AT", func(x api.Audit) string { return moment(&x.At) }},
 		{"ACTOR", func(x api.Audit) string { return x.Actor }},

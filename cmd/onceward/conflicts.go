@@ -25,14 +25,11 @@ type conflictsList struct {
 
 // Run is called by the parser.
 func (c *conflictsList) Run(ctx context.Context, a *app) error {
-	if c.Event != "" {
-		event, err := findEvent(ctx, a, c.Event)
-		if err != nil {
-			return err
-		}
-		c.Event = event.ID
+	event, err := onlyEvent(ctx, a, c.Event)
+	if err != nil {
+		return err
 	}
-	query := filters("source", c.Source, "event", c.Event)
+	query := filters("source", c.Source, "event", event)
 	if c.All {
 		query.Set("all", "true")
 	}

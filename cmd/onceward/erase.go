@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/onceward/onceward/internal/api"
 )
@@ -32,17 +31,5 @@ func (c *eventsErase) Run(ctx context.Context, a *app) error {
 	case c.ID == "":
 		return a.bulk(ctx, "/v1/erasures", api.Erasure{Filter: filter, Reason: c.Reason, DryRun: c.DryRun, Expect: c.Expect})
 	}
-	event, err := findEvent(ctx, a, c.ID)
-	if err != nil {
-		return err
-	}
-	var out api.Event
-	if err := a.api.post(ctx, "/v1/events/"+event.ID+"/erase", api.Rejection{Reason: c.Reason}, &out); err != nil {
-		return err
-	}
-	if a.json {
-		return printJSON(a.stdout, out)
-	}
-	_, err = fmt.Fprintf(a.stdout, "%s erased: its bytes and the sender's id are gone; a copy of it is still a duplicate\n", out.ID)
-	return err
+	return decideEvent(ctx, a, c.ID, "erase", c.Reason, "erased: its bytes and the sender's id are gone; a copy of it is still a duplicate")
 }

@@ -145,19 +145,7 @@ type eventsReject struct {
 
 // Run is called by the parser.
 func (c *eventsReject) Run(ctx context.Context, a *app) error {
-	event, err := findEvent(ctx, a, c.ID)
-	if err != nil {
-		return err
-	}
-	var out api.Event
-	if err := a.api.post(ctx, "/v1/events/"+event.ID+"/reject", api.Rejection{Reason: c.Reason}, &out); err != nil {
-		return err
-	}
-	if a.json {
-		return printJSON(a.stdout, out)
-	}
-	_, err = fmt.Fprintf(a.stdout, "%s rejected: copies of it stay duplicates, and nothing of it runs\n", out.ID)
-	return err
+	return decideEvent(ctx, a, c.ID, "reject", c.Reason, "rejected: copies of it stay duplicates, and nothing of it runs")
 }
 
 type replaysCommand struct {

@@ -68,6 +68,35 @@ func findEvent(ctx context.Context, a *app, id string) (*api.EventPage, error) {
 	return nil, fmt.Errorf("several events have the id %q; show one by its evt_ id", id)
 }
 
+// onlyEvent is what a list is to be about: the event of an id, or empty for all.
+func onlyEvent(ctx context.Context, a *app, id string) (string, error) {
+	if id == "" {
+		return "", nil
+	}
+	event, err := findEvent(ctx, a, id)
+	if err != nil {
+		return "", err
+	}
+	return event.ID, nil
+}
+
+// decideEvent has something done with an event for a reason, and says it.
+func decideEvent(ctx context.Context, a *app, id, verb, reason, done string) error {
+	event, err := findEvent(ctx, a, id)
+	if err != nil {
+		return err
+	}
+	var out api.Event
+	if err := a.api.post(ctx, "/v1/events/"+event.ID+"/"+verb, api.Rejection{Reason: reason}, &out); err != nil {
+		return err
+	}
+	if a.json {
+		return printJSON(a.stdout, out)
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s %s\n", out.ID, done)
+	return err
+}
+
 func getEvent(ctx context.Context, a *app, id string) (*api.EventPage, error) {
 	page := &api.EventPage{}
 	return page, a.api.get(ctx, "/v1/events/"+id, nil, page)

@@ -112,3 +112,10 @@ func (s *server) operation(method, path, id, summary string, least Role) huma.Op
 	}
 	return o
 }
+
+// decides describes a call by which a person changes what is recorded.
+func (s *server) decides(path, id, summary string, least Role) huma.Operation {
+	o := s.operation(http.MethodPost, path, id, summary, least)
+	o.Errors = append(o.Errors, http.StatusNotFound, http.StatusConflict)
+	return o
+}

@@ -57,9 +57,7 @@ func (s *server) conflicts() {
 	get := s.operation(http.MethodGet, "/v1/conflicts/{id}", "get-conflict", "Show both contents and where they differ", Viewer)
 	get.Errors = append(get.Errors, http.StatusNotFound)
 	huma.Register(s.api, get, s.getConflict)
-	resolve := s.operation(http.MethodPost, "/v1/conflicts/{id}/resolve", "resolve-conflict", "Decide which content counts", Operator)
-	resolve.Errors = append(resolve.Errors, http.StatusNotFound, http.StatusConflict)
-	huma.Register(s.api, resolve, s.resolveConflict)
+	huma.Register(s.api, s.decides("/v1/conflicts/{id}/resolve", "resolve-conflict", "Decide which content counts", Operator), s.resolveConflict)
 }
 
 func conflictShape(c onceward.Conflict) Conflict {

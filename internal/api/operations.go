@@ -36,9 +36,7 @@ func (s *server) operations() {
 	get.Errors = append(get.Errors, http.StatusNotFound)
 	huma.Register(s.api, get, s.getOperation)
 	decide := func(name, summary string) huma.Operation {
-		o := s.operation(http.MethodPost, "/v1/operations/{id}/"+name, name+"-operation", summary, Operator)
-		o.Errors = append(o.Errors, http.StatusNotFound, http.StatusConflict)
-		return o
+		return s.decides("/v1/operations/{id}/"+name, name+"-operation", summary, Operator)
 	}
 	huma.Register(s.api, decide("retry", "Run an operation again, with the same key"), s.retryOperation)
 	huma.Register(s.api, decide("resolve", "Record what was found at the other side"), s.resolveOperation)

@@ -41,22 +41,12 @@ type Rejection struct {
 }
 
 func (s *server) replays() {
-	decide := func(path, id, summary string) huma.Operation {
-		o := s.operation(http.MethodPost, path, id, summary, Operator)
-		o.Errors = append(o.Errors, http.StatusNotFound, http.StatusConflict)
-		return o
-	}
-	huma.Register(s.api, decide("/v1/events/{id}/replay", "replay-event", "Run an event's operations again"), s.replayEvent)
-	huma.Register(s.api, decide("/v1/events/{id}/reject", "reject-event", "Close an event that is held, without an effect"), s.rejectEvent)
-	erase := func(path, id, summary string) huma.Operation {
-		o := s.operation(http.MethodPost, path, id, summary, Admin)
-		o.Errors = append(o.Errors, http.StatusNotFound, http.StatusConflict)
-		return o
-	}
-	huma.Register(s.api, erase("/v1/events/{id}/erase", "erase-event", "Erase what an event carried; it stays known"), s.eraseEvent)
-	huma.Register(s.api, erase("/v1/erasures", "begin-erasure", "Erase what every event carried that a filter finds"), s.beginErasure)
-	huma.Register(s.api, decide("/v1/replays", "begin-replay", "Replay every event that a filter finds"), s.beginReplay)
-	huma.Register(s.api, decide("/v1/replays/{id}/cancel", "cancel-replay", "End a bulk replay where it stands"), s.cancelBulk)
+	huma.Register(s.api, s.decides("/v1/events/{id}/replay", "replay-event", "Run an event's operations again", Operator), s.replayEvent)
+	huma.Register(s.api, s.decides("/v1/events/{id}/reject", "reject-event", "Close an event that is held, without an effect", Operator), s.rejectEvent)
+	huma.Register(s.api, s.decides("/v1/events/{id}/erase", "erase-event", "Erase what an event carried; it stays known", Admin), s.eraseEvent)
+	huma.Register(s.api, s.decides("/v1/erasures", "begin-erasure", "Erase what every event carried that a filter finds", Admin), s.beginErasure)
+	huma.Register(s.api, s.decides("/v1/replays", "begin-replay", "Replay every event that a filter finds", Operator), s.beginReplay)
+	huma.Register(s.api, s.decides("/v1/replays/{id}/cancel", "cancel-replay", "End a bulk replay where it stands", Operator), s.cancelBulk)
 	huma.Register(s.api, s.operation(http.MethodGet, "/v1/replays", "list-replays", "List bulk replays and erasures, newest first", Viewer), s.listBulks)
 	get := s.operation(http.MethodGet, "/v1/replays/{id}", "get-replay", "Show how far a bulk replay is", Viewer)
 	get.Errors = append(get.Errors, http.StatusNotFound)

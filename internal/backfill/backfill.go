@@ -59,9 +59,6 @@ func (r Report) String() string {
 	return text
 }
 
-// Supported reports whether a provider's API is known here.
-func Supported(provider string) bool { return provider == "stripe" || provider == "github" }
-
 // Run asks the provider for everything since Options.Since.
 func Run(ctx context.Context, provider string, o Options) (Report, error) {
 	if o.Client == nil {
